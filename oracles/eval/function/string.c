@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* String functions.  Positions and lengths count characters of the argument's character set. */
+/* Functions of texts: CONCAT, LENGTH, LOWER, SUBSTRING and kin; what all of them share. */
 #include <string.h>
 
 #include "eval/compile.h"
+#include "eval/function/string.h"
 #include "eval/limits/release.h"
 #include "eval/operator/comparison.h"
 #include "eval/value/json.h"
 
-enum { RESULT_MAX = 1 << 20 }; /* longer results are unsupported */
-
-static node_fn run_find_in_set, run_insert, run_left, run_right, run_pad, run_repeat, run_substring;
+static node_fn run_left, run_right, run_substring;
 
 /* The servers size their results when they prepare, and ask constant lengths then: an error in one is
  * met even where a NULL comes before it. */
@@ -48,8 +47,7 @@ static bool lengths_known(struct compiler *c, const struct node *n)
 	return true;
 }
 
-/* x'41': the server may change the literal itself. */
-static bool is_binary_literal(const struct node *n)
+bool is_binary_literal(const struct node *n)
 {
 	return n->literal && type_is_string(&n->type) && n->type.collation == COLLATION_BINARY;
 }
@@ -115,8 +113,7 @@ bool string_result(struct compiler *c, struct node *n, struct node **args, uint3
 	return lengths_known(c, n);
 }
 
-/* Argument number i as text in the function's character set; false: NULL. */
-static bool text_arg(const struct node *n, struct frame *f, uint32_t i, struct span *out)
+bool text_arg(const struct node *n, struct frame *f, uint32_t i, struct span *out)
 {
 	struct eval_value v = node_run(n->args[i], f);
 
@@ -126,8 +123,7 @@ static bool text_arg(const struct node *n, struct frame *f, uint32_t i, struct s
 	return !f->run->failed;
 }
 
-/* An integer argument, large ones cut to what fits int64_t; false: NULL. */
-static bool int_arg(const struct node *n, struct frame *f, uint32_t i, int64_t *out)
+bool int_arg(const struct node *n, struct frame *f, uint32_t i, int64_t *out)
 {
 	bool failed = f->run->failed, text;
 	struct eval_value v = node_run(n->args[i], f);
@@ -149,12 +145,12 @@ static bool int_arg(const struct node *n, struct frame *f, uint32_t i, int64_t *
 	return true;
 }
 
-static struct eval_value text_result(const struct node *n, struct span s)
+struct eval_value text_result(const struct node *n, struct span s)
 {
 	return eval_string(s, n->collation);
 }
 
-static struct eval_value buf_result(const struct node *n, struct frame *f, struct buf *text)
+struct eval_value buf_result(const struct node *n, struct frame *f, struct buf *text)
 {
 	struct eval_value v = make_text(f->run, text, n->collation);
 
@@ -162,22 +158,19 @@ static struct eval_value buf_result(const struct node *n, struct frame *f, struc
 	return v;
 }
 
-static enum charset charset_of(const struct node *n)
+enum charset charset_of(const struct node *n)
 {
 	return collation_charset(n->collation);
 }
 
-/* MariaDB evaluates all arguments of most functions, for their errors, and MySQL none behind a
- * NULL. */
-static bool stops_at_null(const struct frame *f)
+bool stops_at_null(const struct frame *f)
 {
 	return f->run->env->flavour == SQL_MYSQL;
 }
 
 /* ---- compiling ---- */
 
-/* MySQL: which of the two the result has is not always the stronger one. */
-static bool mixed_collations(struct compiler *c, const struct node *a, const struct node *b)
+bool mixed_collations(struct compiler *c, const struct node *a, const struct node *b)
 {
 	if (c->env->flavour != SQL_MYSQL || !type_is_string(&a->type) || !type_is_string(&b->type) ||
 		a->type.collation == b->type.collation)
@@ -186,14 +179,7 @@ static bool mixed_collations(struct compiler *c, const struct node *a, const str
 	return true;
 }
 
-static node_fn run_strcmp, run_quote;
-
-/* A string of all the arguments. */
-static struct eval_value run_replace(const struct node *n, struct frame *f);
-
-/* MySQL: REPLACE, TRIM and kin make the others texts of the first one's character set, which can
- * fail (error 3854).  A number's text has the connection's. */
-static bool other_charset(struct compiler *c, const struct node *first, const struct node *other)
+bool other_charset(struct compiler *c, const struct node *first, const struct node *other)
 {
 	bool text = type_is_string(&first->type);
 	enum charset charset =
@@ -214,13 +200,12 @@ static bool other_charset(struct compiler *c, const struct node *first, const st
 	return true;
 }
 
-/* Of how many of the strings the result's collation comes: REPLACE, TRIM, SUBSTRING_INDEX. */
-static uint32_t like_first(const struct compiler *c, uint32_t strings)
+uint32_t like_first(const struct compiler *c, uint32_t strings)
 {
 	return c->env->flavour == SQL_MYSQL && !mysql_5(c->env) ? 1 : strings;
 }
 
-static struct node *compile_all(struct compiler *c, struct node *n, const struct function *function)
+struct node *compile_all(struct compiler *c, struct node *n, const struct function *function)
 {
 	if (function->fn == run_replace && c->env->flavour == SQL_MYSQL &&
 		type_is_temporal(&n->args[0]->type))
@@ -235,8 +220,7 @@ static struct node *compile_all(struct compiler *c, struct node *n, const struct
 		       : NULL;
 }
 
-/* A string like the first argument. */
-static struct node *compile_first(
+struct node *compile_first(
 	struct compiler *c, struct node *n, const struct function *function)
 {
 	if (c->env->flavour == SQL_MYSQL && function->fn == run_quote &&
@@ -265,60 +249,6 @@ static struct node *compile_measure(
 
 /* An integer from two strings. */
 /* MariaDB counts bytes there, as the number's text is latin1. */
-
-static bool is_number_text(const struct node *n)
-{
-	return !type_is_string(&n->type) || n->type.coercibility >= 5;
-}
-
-/* INSERT(INSERT(number, ...), ...): the inner one may have the set of the number's text. */
-static bool has_number_text(const struct node *n)
-{
-	return is_number_text(n) ||
-	       (n->expr && n->expr->kind == SQL_EXPR_CALL && n->arg_count && has_number_text(n->args[0]));
-}
-
-static bool bytes_beside_number(const struct node *a, const struct node *b)
-{
-	return type_is_string(&a->type) && a->type.collation == COLLATION_BINARY &&
-	       !type_is_string(&b->type);
-}
-
-static struct node *compile_relate(
-	struct compiler *c, struct node *n, const struct function *function)
-{
-	/* Of a constant it is the place in the column's list. */
-	if (function->fn == run_find_in_set && n->args[1]->type.kind == EVAL_T_SET)
-		return compile_unsupported(c, LIMIT_FIND_IN_SET_IN_SET_COLUMN);
-	if (c->env->flavour == SQL_MYSQL && function->fn == run_strcmp &&
-		!(type_is_string(&n->args[0]->type) && type_is_string(&n->args[1]->type)))
-		return compile_unsupported(c, LIMIT_MYSQL_STRCMP_OF_OTHER_THAN_STRINGS);
-	/* Under which collation the texts of two numbers meet changed with the releases. */
-	if (c->env->flavour == SQL_MARIADB && function->fn == run_strcmp &&
-		is_number_text(n->args[0]) && is_number_text(n->args[1]))
-		return compile_unsupported(c, LIMIT_STRCMP_OF_TEXTS_OF_TWO_NUMBERS);
-	if (c->env->flavour == SQL_MYSQL &&
-		(n->args[0]->type.kind == EVAL_T_NULL || n->args[1]->type.kind == EVAL_T_NULL))
-		return compile_unsupported(c, LIMIT_MYSQL_PLACE_OF_LITERAL_NULL);
-	/* Its bytes are made characters first, which can fail (error 3854). */
-	if (c->env->flavour == SQL_MYSQL &&
-		(n->args[0]->type.hybrid != n->args[1]->type.hybrid ||
-			(n->args[0]->type.kind == EVAL_T_BIT) !=
-				(n->args[1]->type.kind == EVAL_T_BIT)))
-		return compile_unsupported(c, LIMIT_MYSQL_HEXADECIMAL_LITERAL_WITH_TEXT);
-	if (c->env->flavour == SQL_MYSQL && (bytes_beside_number(n->args[0], n->args[1]) ||
-						    bytes_beside_number(n->args[1], n->args[0])))
-		return compile_unsupported(c, LIMIT_MYSQL_BINARY_STRING_WITH_NUMBER_TEXT);
-	/* INSTR and LOCATE search by the first one's collation. */
-	if (c->env->flavour == SQL_MYSQL && function->fn != run_strcmp &&
-		type_is_string(&n->args[0]->type) && type_is_string(&n->args[1]->type) &&
-		n->args[0]->type.collation != n->args[1]->type.collation)
-		return compile_unsupported(c, LIMIT_MYSQL_STRINGS_OF_DIFFERENT_COLLATIONS);
-	if (!string_result(c, n, n->args, 2, OPERATION_COMPARES))
-		return NULL;
-	n->type = type_int(false);
-	return n;
-}
 
 static struct node *compile_split(
 	struct compiler *c, struct node *n, const struct function *function)
@@ -365,8 +295,7 @@ static bool is_part_of_buffer(const struct node *n)
 	       !((n->args[0]->column || n->args[0]->literal) && type_is_string(&n->args[0]->type));
 }
 
-/* 'a' 'b', or anything that is longer in the statement than its value with quotes. */
-static bool is_joined_literal(const struct node *n)
+bool is_joined_literal(const struct node *n)
 {
 	return n->literal && n->expr && n->expr->kind == SQL_EXPR_LITERAL &&
 	       n->expr->u.literal.kind == SQL_LIT_STRING && !n->expr->u.literal.charset.ptr &&
@@ -505,8 +434,7 @@ static struct eval_value run_case_fold(const struct node *n, struct frame *f)
 
 /* ---- parts ---- */
 
-/* The text is NULL.  MySQL asked constant lengths when it prepared the statement, for their errors. */
-static struct eval_value null_text(const struct node *n, struct frame *f)
+struct eval_value null_text(const struct node *n, struct frame *f)
 {
 	int64_t length;
 
@@ -649,646 +577,6 @@ static struct eval_value run_substring_index(const struct node *n, struct frame 
 	return text_result(n, at == SIZE_MAX ? s : span_of(s.ptr, at));
 }
 
-/* ---- trimming and padding ---- */
-
-static struct span trim_text(struct span s, struct span what, bool leading, bool trailing)
-{
-	if (!what.len)
-		return s;
-	while (leading && s.len >= what.len && !memcmp(s.ptr, what.ptr, what.len)) {
-		s.ptr += what.len;
-		s.len -= what.len;
-	}
-	while (trailing && s.len >= what.len &&
-		!memcmp(s.ptr + s.len - what.len, what.ptr, what.len))
-		s.len -= what.len;
-	return s;
-}
-
-static struct eval_value run_trim(const struct node *n, struct frame *f)
-{
-	struct span s, what = SPAN_LIT(" ");
-
-	if (!text_arg(n, f, 0, &s) || (n->arg_count > 1 && !text_arg(n, f, 1, &what)))
-		return EVAL_NULL_VALUE;
-	if (charset_max_bytes(charset_of(n)) > 1 && !text_is_ascii(what))
-		return run_unsupported(f->run, LIMIT_TRIM_OF_OTHER_THAN_ASCII_CHARACTERS);
-	return text_result(
-		n, trim_text(s, what, n->op != SQL_TRIM_TRAILING, n->op != SQL_TRIM_LEADING));
-}
-
-struct node *compile_trim(struct compiler *c, const struct sql_expr *e)
-{
-	struct node *n = node_new(c, run_trim, e, e->u.trim.what ? 2 : 1);
-
-	n->args[0] = compile_value(c, e->u.trim.left);
-	if (e->u.trim.what)
-		n->args[1] = n->args[0] ? compile_value(c, e->u.trim.what) : NULL;
-	if (!n->args[0] || (e->u.trim.what && !n->args[1]))
-		return NULL;
-	n->op = e->u.trim.where;
-	if (e->u.trim.what && other_charset(c, n->args[0], n->args[1]))
-		return NULL;
-	return string_result(c, n, n->args, like_first(c, n->arg_count), OPERATION_COMPARES) ? n : NULL;
-}
-
-static struct eval_value run_pad(const struct node *n, struct frame *f)
-{
-	struct span s, pad = SPAN_LIT(" ");
-	int64_t length;
-	struct buf text = BUF_INIT;
-	size_t chars, pad_chars, missing;
-	bool known;
-
-	known = text_arg(n, f, 0, &s);
-	if (!known && stops_at_null(f))
-		return null_text(n, f);
-	if (stops_at_null(f) && n->arg_count > 2 && !text_arg(n, f, 2, &pad))
-		return EVAL_NULL_VALUE;
-	known = int_arg(n, f, 1, &length) && known;
-	if ((!stops_at_null(f) && n->arg_count > 2 && !text_arg(n, f, 2, &pad)) || !known)
-		return EVAL_NULL_VALUE;
-	if (length < 0)
-		return EVAL_NULL_VALUE;
-	if (has_number_text(n->args[0]) && !text_is_ascii(pad))
-		return run_unsupported(f->run, LIMIT_WIDE_TEXT_PUT_INTO_NUMBER);
-	if (f->run->env->flavour == SQL_MYSQL && n->args[0]->constant && !text_is_ascii(pad))
-		return run_unsupported(f->run, LIMIT_MYSQL_CONSTANT_PADDED_WITH_MORE_THAN_ASCII);
-	if (f->run->env->flavour == SQL_MARIADB && f->run->env->version >= 110000 &&
-		!text_is_ascii(pad) && node_any(n->args[0], is_binary_literal))
-		return run_unsupported(f->run, LIMIT_BYTES_PADDED_WITH_CHARACTERS_BEYOND_ASCII);
-	chars = text_chars(charset_of(n), s);
-	if ((uint64_t)length <= chars) {
-		/* The literal itself is shortened, and padded for the next row. */
-		if (f->run->env->flavour == SQL_MARIADB && mariadb_2026(f->run->env) != 1 &&
-			n->args[0]->arg_count)
-			return run_unsupported(
-				f->run, LIMIT_LPAD_THAT_CUTS_COMPUTED_TEXT_IN_OLDER_RELEASES);
-		s.len = text_offset(charset_of(n), s, (size_t)length);
-		return text_result(n, s);
-	}
-	if (length > RESULT_MAX)
-		return run_unsupported(f->run, LIMIT_VERY_LONG_STRING);
-	if (!pad.len)
-		return run_unsupported(f->run, LIMIT_LPAD_OR_RPAD_WITH_EMPTY_STRING);
-	pad_chars = text_chars(charset_of(n), pad);
-	missing = (size_t)length - chars;
-	if (n->op)
-		buf_add_span(&text, s);
-	for (; missing >= pad_chars; missing -= pad_chars)
-		buf_add_span(&text, pad);
-	buf_add(&text, pad.ptr, text_offset(charset_of(n), pad, missing));
-	if (!n->op)
-		buf_add_span(&text, s);
-	return buf_result(n, f, &text);
-}
-
-static struct node *compile_pad(struct compiler *c, struct node *n, const struct function *function)
-{
-	struct node *strings[2] = {n->args[0], n->arg_count > 2 ? n->args[2] : NULL};
-
-	(void)function;
-	if (n->arg_count > 2 && (mixed_collations(c, n->args[0], n->args[2]) ||
-					other_charset(c, n->args[0], n->args[2])))
-		return NULL;
-	return string_result(c, n, strings, n->arg_count > 2 ? like_first(c, 2) : 1, OPERATION_BUILDS)
-		       ? n
-		       : NULL;
-}
-
-static struct eval_value run_repeat(const struct node *n, struct frame *f)
-{
-	bool count_first = stops_at_null(f) && !mysql_5(f->run->env) &&
-			   mysql_has(f->run->env, MYSQL_REPEAT_TEXT_FIRST) == 0;
-	struct buf text = BUF_INIT;
-	bool known, counted = true;
-	int64_t count;
-	struct span s;
-
-	if (count_first && !int_arg(n, f, 1, &count))
-		return EVAL_NULL_VALUE;
-	/* MariaDB computes it first, and the text all the same. */
-	if (!stops_at_null(f))
-		counted = int_arg(n, f, 1, &count);
-	known = text_arg(n, f, 0, &s);
-	if (!known && stops_at_null(f))
-		return null_text(n, f);
-	if (!counted || (stops_at_null(f) && !count_first && !int_arg(n, f, 1, &count)) || !known) {
-		if (run_erred(f->run) &&
-			mysql_has(f->run->env, MYSQL_REPEAT_TEXT_FIRST) < 0) {
-			f->run->outcome->status = EVAL_OK;
-			(void)run_mysql_has(f->run, MYSQL_REPEAT_TEXT_FIRST);
-		}
-		return EVAL_NULL_VALUE;
-	}
-	if (count <= 0 || !s.len)
-		return text_result(n, SPAN_LIT(""));
-	if (count > RESULT_MAX || (size_t)count * s.len > RESULT_MAX)
-		return run_unsupported(f->run, LIMIT_VERY_LONG_STRING);
-	while (count--)
-		buf_add_span(&text, s);
-	return buf_result(n, f, &text);
-}
-
-static struct eval_value run_space(const struct node *n, struct frame *f)
-{
-	struct buf text = BUF_INIT;
-	int64_t count;
-
-	if (!int_arg(n, f, 0, &count))
-		return EVAL_NULL_VALUE;
-	if (count > RESULT_MAX)
-		return run_unsupported(f->run, LIMIT_VERY_LONG_STRING);
-	for (; count > 0; count--)
-		buf_add_char(&text, ' ');
-	return buf_result(n, f, &text);
-}
-
-static struct node *compile_connection(
-	struct compiler *c, struct node *n, const struct function *function)
-{
-	(void)function;
-	n->collation = c->env->collation_connection;
-	n->type = type_string(n->collation, 4, 0);
-	return n;
-}
-
-/* ---- changing ---- */
-
-static struct eval_value run_replace(const struct node *n, struct frame *f)
-{
-	struct span s, from, to;
-	struct buf text = BUF_INIT;
-
-	if (!text_arg(n, f, 0, &s) || !text_arg(n, f, 1, &from))
-		return EVAL_NULL_VALUE;
-	if (!from.len && (f->run->env->flavour == SQL_MARIADB || text_arg(n, f, 2, &to)))
-		return text_result(n, s);
-	if (!from.len)
-		return EVAL_NULL_VALUE;
-	if (charset_max_bytes(charset_of(n)) > 1 && !text_is_ascii(from))
-		return run_unsupported(f->run, LIMIT_REPLACE_OF_OTHER_THAN_ASCII_CHARACTERS);
-	if (f->run->env->flavour == SQL_MYSQL && !text_arg(n, f, 2, &to))
-		return EVAL_NULL_VALUE;
-	/* MariaDB asks for the third argument only when there is something to replace. */
-	if ((collation_is_bin(n->collation) || charset_max_bytes(charset_of(n)) == 1) &&
-		!memmem(s.ptr, s.len, from.ptr, from.len) && f->run->env->flavour == SQL_MARIADB)
-		return text_result(n, s);
-	if (!text_arg(n, f, 2, &to))
-		return EVAL_NULL_VALUE;
-	for (size_t i = 0; i < s.len;) {
-		if (i + from.len <= s.len && !memcmp(s.ptr + i, from.ptr, from.len)) {
-			buf_add_span(&text, to);
-			i += from.len;
-		} else {
-			buf_add_char(&text, s.ptr[i++]);
-		}
-		if (text.len > RESULT_MAX) {
-			buf_release(&text);
-			return run_unsupported(f->run, LIMIT_VERY_LONG_STRING);
-		}
-	}
-	return buf_result(n, f, &text);
-}
-
-/* MariaDB writes over the bytes of 0x616263 and x'616263'. */
-static struct node *compile_over(struct compiler *c, struct node *n, const struct function *function)
-{
-	const struct sql_expr *e = n->args[0]->literal ? n->args[0]->expr : NULL;
-
-	if (c->env->flavour == SQL_MARIADB && e && e->kind == SQL_EXPR_LITERAL &&
-		(e->u.literal.kind == SQL_LIT_HEX || e->u.literal.kind == SQL_LIT_BIT))
-		return compile_unsupported(c, LIMIT_REPLACE_IN_HEXADECIMAL_LITERAL);
-	return compile_all(c, n, function);
-}
-
-static struct eval_value run_reverse(const struct node *n, struct frame *f)
-{
-	struct span s;
-	char *out;
-
-	if (!text_arg(n, f, 0, &s))
-		return EVAL_NULL_VALUE;
-	out = arena_alloc(f->run->arena, s.len + 1);
-	for (size_t i = 0; i < s.len;) {
-		uint32_t bytes = char_bytes(charset_of(n), span_of(s.ptr + i, s.len - i));
-
-		bytes = bytes ? bytes : 1;
-		memcpy(out + s.len - i - bytes, s.ptr + i, bytes);
-		i += bytes;
-	}
-	return text_result(n, span_of(out, s.len));
-}
-
-static struct eval_value run_insert(const struct node *n, struct frame *f)
-{
-	struct span s, added;
-	int64_t position, count;
-	size_t chars, from, to;
-	bool known;
-	struct buf text = BUF_INIT;
-
-	known = text_arg(n, f, 0, &s);
-	if (!known && stops_at_null(f))
-		return EVAL_NULL_VALUE;
-	if (stops_at_null(f)) {
-		known = text_arg(n, f, 3, &added) && int_arg(n, f, 1, &position) && int_arg(n, f, 2, &count);
-	} else {
-		known = int_arg(n, f, 1, &position) && known;
-		known = int_arg(n, f, 2, &count) && known;
-		known = text_arg(n, f, 3, &added) && known;
-	}
-	if (!known)
-		return EVAL_NULL_VALUE;
-	if (has_number_text(n->args[0]) && !text_is_ascii(added))
-		return run_unsupported(f->run, LIMIT_WIDE_TEXT_PUT_INTO_NUMBER);
-	chars = text_chars(charset_of(n), s);
-	if (position < 1 || (uint64_t)position > chars) {
-		/* Right behind the last character, where the bytes go on. */
-		if ((uint64_t)position != chars + 1 || (uint64_t)position > s.len ||
-			f->run->env->flavour != SQL_MYSQL ||
-			run_mysql_has(f->run, MYSQL_INSERT_BY_CHAR))
-			return text_result(n, s);
-	}
-	from = text_offset(charset_of(n), s, (size_t)position - 1);
-	if (count < 0 || (uint64_t)count > chars - (size_t)position + 1)
-		count = (int64_t)(chars - (size_t)position + 1);
-	to = from + text_offset(charset_of(n), span_of(s.ptr + from, s.len - from), (size_t)count);
-	buf_add(&text, s.ptr, from);
-	buf_add_span(&text, added);
-	buf_add(&text, s.ptr + to, s.len - to);
-	return buf_result(n, f, &text);
-}
-
-static struct node *compile_repeat(struct compiler *c, struct node *n, const struct function *function)
-{
-	/* As INSERT() does. */
-	if (node_any(n->args[0], is_joined_literal))
-		return compile_unsupported(c, LIMIT_REPEAT_OF_LITERAL_OF_SEVERAL_PARTS);
-	return compile_first(c, n, function);
-}
-
-static struct node *compile_insert_fn(
-	struct compiler *c, struct node *n, const struct function *function)
-{
-	struct node *strings[2] = {n->args[0], n->args[3]};
-
-	(void)function;
-	if (mixed_collations(c, n->args[0], n->args[3]) ||
-		other_charset(c, n->args[0], n->args[3]))
-		return NULL;
-	if (n->args[0]->type.hybrid || n->args[0]->type.kind == EVAL_T_BIT ||
-		node_any(n->args[0], is_binary_literal))
-		return compile_unsupported(c, LIMIT_INSERT_INTO_HEXADECIMAL_LITERAL);
-	/* The servers write over the constant: the next row finds what this one left. */
-	if (node_any(n->args[0], is_joined_literal))
-		return compile_unsupported(c, LIMIT_INSERT_INTO_LITERAL_OF_SEVERAL_PARTS);
-	/* MariaDB counts characters or bytes as the first text has it. */
-	if ((type_is_string(&n->args[3]->type) &&
-		    n->args[3]->type.collation == COLLATION_BINARY && has_wide_text(n->args[0])) ||
-		(type_is_string(&n->args[0]->type) &&
-			n->args[0]->type.collation == COLLATION_BINARY &&
-			has_wide_text(n->args[3])))
-		return compile_unsupported(c, LIMIT_INSERT_OF_BYTES_INTO_TEXT);
-	return string_result(c, n, strings, like_first(c, 2), OPERATION_BUILDS) ? n : NULL;
-}
-
-/* ---- finding ---- */
-
-/* LOCATE(needle, text[, from]) and INSTR(text, needle); op: which argument is the text. */
-static struct eval_value run_locate(const struct node *n, struct frame *f)
-{
-	struct span text, needle;
-	bool unknown = false, known;
-	int64_t from = 1;
-	size_t at, start;
-
-	known = text_arg(n, f, n->op, &text);
-	if (!known && stops_at_null(f))
-		return EVAL_NULL_VALUE;
-	known = text_arg(n, f, !n->op, &needle) && known;
-	if (!known || (n->arg_count > 2 && !int_arg(n, f, 2, &from)))
-		return EVAL_NULL_VALUE;
-	/* MySQL compares under the connection's collation then. */
-	if (stops_at_null(f) && (is_number_text(n->args[0]) || is_number_text(n->args[1])) &&
-		!(text_is_ascii(text) && text_is_ascii(needle)))
-		return run_unsupported(f->run, LIMIT_WIDE_TEXT_PUT_INTO_NUMBER);
-	if (from < 1 || (uint64_t)from > text_chars(charset_of(n), text) + 1)
-		return eval_int(0);
-	/* MariaDB finds nothing behind the last character, not even '' behind ASCII. */
-	if (n->arg_count > 2 && (uint64_t)from > text_chars(charset_of(n), text) && !stops_at_null(f) &&
-		(needle.len || text_is_ascii(text)))
-		return eval_int(0);
-	start = text_offset(charset_of(n), text, (size_t)from - 1);
-	/* Where it is counted in bytes. */
-	if (!needle.len && from > 1 && !text_is_ascii(text))
-		return run_unsupported(f->run, LIMIT_LOCATE_OF_EMPTY_TEXT_BEHIND_WIDE_TEXT);
-	if (!needle.len)
-		return eval_int(from);
-	at = collation_locate(n->collation, text, needle, start, &unknown);
-	if (unknown)
-		return run_unsupported(f->run, LIMIT_CHARACTERS_WHOSE_WEIGHT_IS_NOT_KNOWN);
-	if (at == SIZE_MAX)
-		return eval_int(0);
-	return eval_int((int64_t)text_chars(charset_of(n), span_of(text.ptr, at)) + 1);
-}
-
-struct node *compile_position(struct compiler *c, const struct sql_expr *e)
-{
-	static const struct function position = {.name = "position", .fn = run_locate};
-	struct node *n = node_new(c, run_locate, e, 2);
-
-	n->args[1] = compile_value(c, e->u.binary.right); /* first, as of LOCATE */
-	n->args[0] = n->args[1] ? compile_value(c, e->u.binary.left) : NULL;
-	if (!n->args[0])
-		return NULL;
-	n->op = 1;
-	return compile_relate(c, n, &position);
-}
-
-static struct eval_value run_strcmp(const struct node *n, struct frame *f)
-{
-	struct span a, b;
-	bool unknown = false, known;
-	int order;
-
-	known = text_arg(n, f, 0, &a);
-	if (!known && stops_at_null(f))
-		return EVAL_NULL_VALUE;
-	if (!text_arg(n, f, 1, &b) || !known)
-		return EVAL_NULL_VALUE;
-	order = collation_compare(n->collation, a, b, &unknown);
-	if (unknown)
-		return run_unsupported(f->run, LIMIT_CHARACTERS_WHOSE_WEIGHT_IS_NOT_KNOWN);
-	return eval_int(order);
-}
-
-static struct eval_value run_find_in_set(const struct node *n, struct frame *f)
-{
-	struct span needle, list;
-	bool unknown = false, known;
-	int64_t number = 1;
-
-	known = text_arg(n, f, 0, &needle);
-	if (!known && stops_at_null(f))
-		return EVAL_NULL_VALUE;
-	if (!text_arg(n, f, 1, &list) || !known)
-		return EVAL_NULL_VALUE;
-	if (!list.len)
-		return eval_int(0);
-	for (size_t from = 0; from <= list.len; number++) {
-		const char *comma = memchr(list.ptr + from, ',', list.len - from);
-		size_t end = comma ? (size_t)(comma - list.ptr) : list.len;
-		struct span part = span_of(list.ptr + from, end - from);
-
-		/* No padding here: the lengths must agree. */
-		if (collation_compare(n->collation, part, needle, &unknown) == 0 && !unknown) {
-			if (part.len != needle.len)
-				return run_unsupported(
-					f->run, LIMIT_FIND_IN_SET_AMONG_TRAILING_BLANKS);
-			return eval_int(number);
-		}
-		if (unknown)
-			return run_unsupported(f->run, LIMIT_CHARACTERS_WHOSE_WEIGHT_IS_NOT_KNOWN);
-		from = end + 1;
-	}
-	return eval_int(0);
-}
-
-static struct eval_value run_field(const struct node *n, struct frame *f)
-{
-	const struct comparison *how = n->u.data;
-	struct eval_value a = node_run(n->args[0], f);
-	bool null;
-
-	if (a.kind == EVAL_NULL)
-		return eval_int(0);
-	compare_alone(f->run, how, &n->args[0]->type, &a);
-	for (uint32_t i = 1; i < n->arg_count; i++) {
-		struct eval_value b = node_run(n->args[i], f);
-
-		if (b.kind == EVAL_NULL)
-			continue;
-		/* By their bits. */
-		if ((a.kind == EVAL_UINT && a.u > INT64_MAX && b.kind == EVAL_INT && b.i < 0) ||
-			(b.kind == EVAL_UINT && b.u > INT64_MAX && a.kind == EVAL_INT && a.i < 0))
-			return run_unsupported(
-				f->run, LIMIT_FIELD_OF_LARGE_UNSIGNED_AND_NEGATIVE_NUMBERS);
-		if (compare_as(f->run, how, &n->args[0]->type, &a, &n->args[i]->type, &b, &null) ==
-				0 &&
-			!null)
-			return eval_int(i);
-	}
-	return eval_int(0);
-}
-
-static struct node *compile_field(
-	struct compiler *c, struct node *n, const struct function *function)
-{
-	struct comparison *how = arena_zero(c->arena, sizeof(*how));
-	bool strings = true, ints = true, exact = true;
-
-	(void)function;
-	for (uint32_t i = 0; i < n->arg_count; i++) {
-		const struct eval_type *t = &n->args[i]->type;
-
-		if (type_is_temporal(t) || t->hybrid || t->kind == EVAL_T_NULL)
-			return compile_unsupported(
-				c, LIMIT_FIELD_OF_DATES_NULL_OR_HEXADECIMAL_LITERALS);
-		strings &= type_is_string(t);
-		ints &= type_is_int(t);
-		exact &= type_is_int(t) || t->kind == EVAL_T_DECIMAL;
-	}
-	/* Beside another column's collation a literal that is not ASCII makes it another one. */
-	for (uint32_t i = 1; i < n->arg_count && strings && c->env->flavour == SQL_MYSQL; i++) {
-		if (n->args[i]->type.collation != n->args[0]->type.collation &&
-			!(n->args[0]->column && n->args[i]->literal))
-			return compile_unsupported(
-				c, LIMIT_MYSQL_FIELD_OF_STRINGS_OF_DIFFERENT_COLLATIONS);
-	}
-	how->as = ints ? type_int(false) : exact ? type_decimal(65, 0) : type_double();
-	if (strings) {
-		how->as = type_string(COLLATION_BINARY, 4, 0);
-		if (!aggregate_collation(
-			    c, n->args, n->arg_count, OPERATION_COMPARES, &how->collation, NULL))
-			return NULL;
-	}
-	n->u.data = how;
-	n->type = type_int(false);
-	return n;
-}
-
-static struct eval_value run_elt(const struct node *n, struct frame *f)
-{
-	int64_t i;
-	struct eval_value v;
-	uint64_t number;
-	struct span s;
-
-	v = node_run(n->args[0], f);
-	if (v.kind == EVAL_NULL || !int_arg(n, f, 0, &i)) /* which knows what is out of range */
-		return EVAL_NULL_VALUE;
-	v = to_integer(f->run, &n->args[0]->type, &v);
-	if (v.u != (uint32_t)v.u && f->run->env->flavour == SQL_MYSQL)
-		return run_unsupported(f->run, LIMIT_MYSQL_LARGE_NUMBER_OF_ELT);
-	number = (uint32_t)v.u; /* as the servers do */
-	if (number < 1 || number >= n->arg_count || !text_arg(n, f, (uint32_t)number, &s))
-		return EVAL_NULL_VALUE;
-	return text_result(n, s);
-}
-
-static struct node *compile_elt(struct compiler *c, struct node *n, const struct function *function)
-{
-	(void)function;
-	for (uint32_t i = 1; i < n->arg_count; i++) {
-		if (n->args[i]->type.hybrid)
-			return compile_unsupported(c, LIMIT_ELT_OF_HEXADECIMAL_LITERAL);
-	}
-	if (!string_result(c, n, n->args + 1, n->arg_count - 1, OPERATION_BUILDS))
-		return NULL;
-	/* Asked for a number, ELT asks its argument for one. */
-	for (uint32_t i = 1; i < n->arg_count; i++)
-		n->type.text_only |= n->args[i]->type.kind != EVAL_T_STRING || n->args[i]->type.text_only ||
-				     (n->args[i]->type.merged && c->env->flavour == SQL_MYSQL);
-	return n;
-}
-
-/* ---- other notations ---- */
-
-static struct eval_value run_hex(const struct node *n, struct frame *f)
-{
-	const struct eval_type *t = &n->args[0]->type;
-	struct eval_value v = node_run(n->args[0], f);
-	struct buf text = BUF_INIT;
-	struct span s;
-
-	if (v.kind == EVAL_NULL)
-		return v;
-	if (v.kind == EVAL_DECIMAL || v.kind == EVAL_DOUBLE)
-		return run_unsupported(f->run, LIMIT_HEX_OF_NUMBER_WITH_FRACTION);
-	if (v.kind == EVAL_INT || v.kind == EVAL_UINT) {
-		buf_printf(&text, "%llX", (unsigned long long)v.u);
-	} else {
-		s = to_text(f->run, t, &v);
-		for (size_t i = 0; i < s.len; i++)
-			buf_printf(&text, "%02X", (unsigned char)s.ptr[i]);
-	}
-	return buf_result(n, f, &text);
-}
-
-static int hex_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = (char)(c | 32);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-static struct eval_value run_unhex(const struct node *n, struct frame *f)
-{
-	struct eval_value v = node_run(n->args[0], f);
-	struct buf text = BUF_INIT;
-	struct span s;
-	int high = 0;
-
-	if (v.kind == EVAL_NULL)
-		return v;
-	s = to_text(f->run, &n->args[0]->type, &v);
-	for (size_t i = 0; i < s.len; i++) {
-		int digit = hex_value(s.ptr[i]);
-
-		if (digit < 0) {
-			buf_release(&text);
-			if (f->run->strict && f->run->env->flavour == SQL_MYSQL) /* 1411 */
-				return run_unsupported(f->run, LIMIT_MYSQL_UNHEX_IN_STRICT_MODE);
-			return EVAL_NULL_VALUE;
-		}
-		if ((s.len - i) % 2 == 0)
-			high = digit;
-		else {
-			buf_add_char(&text, (char)(high << 4 | digit));
-			high = 0;
-		}
-	}
-	return buf_result(n, f, &text);
-}
-
-static struct node *compile_hex(struct compiler *c, struct node *n, const struct function *function)
-{
-	if (c->env->flavour == SQL_MYSQL && n->args[0]->literal &&
-		type_is_temporal(&n->args[0]->type))
-		return compile_unsupported(c, LIMIT_MYSQL_DATE_LITERAL_IN_TEXT);
-	n = compile_connection(c, n, function);
-	if (c->env->flavour == SQL_MARIADB)
-		n->type.decimals = 0;
-	return n;
-}
-
-static struct node *compile_unhex(
-	struct compiler *c, struct node *n, const struct function *function)
-{
-	(void)function;
-	n->collation = COLLATION_BINARY;
-	n->type = type_string(COLLATION_BINARY, 4, 0);
-	if (c->env->flavour == SQL_MARIADB)
-		n->type.decimals = 0;
-	return n;
-}
-
-static struct eval_value run_base(const struct node *n, struct frame *f)
-{
-	struct eval_value v = node_run(n->args[0], f);
-	struct buf text = BUF_INIT;
-	bool started = false;
-
-	if (v.kind == EVAL_NULL)
-		return v;
-	if (v.kind != EVAL_INT && v.kind != EVAL_UINT)
-		return run_unsupported(f->run, LIMIT_BIN_OR_OCT_OF_OTHER_THAN_INTEGERS);
-	if (n->op == 8) {
-		buf_printf(&text, "%llo", (unsigned long long)v.u);
-	} else {
-		for (int i = 63; i >= 0; i--) {
-			started |= v.u >> i & 1;
-			if (started || i == 0)
-				buf_add_char(&text, (char)('0' + (v.u >> i & 1)));
-		}
-	}
-	return buf_result(n, f, &text);
-}
-
-static struct eval_value run_quote(const struct node *n, struct frame *f)
-{
-	struct buf text = BUF_INIT;
-	struct span s;
-
-	if (!text_arg(n, f, 0, &s)) {
-		if (f->run->failed)
-			return EVAL_NULL_VALUE;
-		return text_result(n, SPAN_LIT("NULL"));
-	}
-	buf_add_char(&text, '\'');
-	for (size_t i = 0; i < s.len; i++) {
-		switch (s.ptr[i]) {
-		case '\0':
-			buf_add_str(&text, "\\0");
-			break;
-		case '\032':
-			buf_add_str(&text, "\\Z");
-			break;
-		case '\\':
-		case '\'':
-			buf_add_char(&text, '\\');
-			buf_add_char(&text, s.ptr[i]);
-			break;
-		default:
-			buf_add_char(&text, s.ptr[i]);
-		}
-	}
-	buf_add_char(&text, '\'');
-	return buf_result(n, f, &text);
-}
-
 const struct function functions_string[] = {
 	{"concat", 1, 255, compile_all, run_concat, 0},
 	{"concat_ws", 2, 255, compile_concat_ws, run_concat_ws, 0},
@@ -1310,26 +598,5 @@ const struct function functions_string[] = {
 	{"substr", 2, 3, compile_first, run_substring, 0},
 	{"mid", 2, 3, compile_first, run_substring, 0},
 	{"substring_index", 3, 3, compile_split, run_substring_index, 0},
-	{"trim", 1, 1, compile_first, run_trim, SQL_TRIM_BOTH},
-	{"ltrim", 1, 1, compile_first, run_trim, SQL_TRIM_LEADING},
-	{"rtrim", 1, 1, compile_first, run_trim, SQL_TRIM_TRAILING},
-	{"lpad", 2, 3, compile_pad, run_pad, 0},
-	{"rpad", 2, 3, compile_pad, run_pad, 1},
-	{"repeat", 2, 2, compile_repeat, run_repeat, 0},
-	{"space", 1, 1, compile_connection, run_space, 0},
-	{"replace", 3, 3, compile_over, run_replace, 0},
-	{"reverse", 1, 1, compile_first, run_reverse, 0},
-	{"insert", 4, 4, compile_insert_fn, run_insert, 0},
-	{"locate", 2, 3, compile_relate, run_locate, 1},
-	{"instr", 2, 2, compile_relate, run_locate, 0},
-	{"strcmp", 2, 2, compile_relate, run_strcmp, 0},
-	{"find_in_set", 2, 2, compile_relate, run_find_in_set, 0},
-	{"field", 2, 255, compile_field, run_field, 0},
-	{"elt", 2, 255, compile_elt, run_elt, 0},
-	{"hex", 1, 1, compile_hex, run_hex, 0},
-	{"unhex", 1, 1, compile_unhex, run_unhex, 0},
-	{"bin", 1, 1, compile_connection, run_base, 2},
-	{"oct", 1, 1, compile_connection, run_base, 8},
-	{"quote", 1, 1, compile_first, run_quote, 0},
 	{NULL, 0, 0, NULL, NULL, 0},
 };
