@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Defaults of columns, SET, and the row that it makes of another: for INSERT, UPDATE and DELETE. */
+#include <string.h>
+
+#include "eval/change/change.h"
+#include "eval/query/query.h"
+#include "eval/value/temporal.h"
+
+/* ---- what they share ---- */
+
+bool fail_error(struct eval_outcome *outcome, unsigned error, const char *what)
+{
+	outcome_error(outcome, error, what);
+	return false;
+}
+
+bool fail_unsupported(struct eval_outcome *outcome, enum eval_limit limit)
+{
+	outcome_unsupported(outcome, limit);
+	return false;
+}
+
+bool is_null_literal(const struct sql_expr *e)
+{
+	return e->kind == SQL_EXPR_LITERAL && e->u.literal.kind == SQL_LIT_NULL;
+}
+
+struct eval_value implicit_default(struct run *run, const struct eval_type *type)
+{
+	struct decimal zero = {.scale = type->decimals};
+
+	switch (eval_kind_of(type)) {
+	case EVAL_NULL:
+	case EVAL_OPAQUE:
+		break;
+	case EVAL_INT:
+		return eval_int(0);
+	case EVAL_UINT:
+		return eval_uint(0);
+	case EVAL_DOUBLE:
+		return eval_double(0);
+	case EVAL_DECIMAL:
+		return make_decimal(run, &zero);
+	case EVAL_STRING:
+		if (type->kind == EVAL_T_ENUM && type->value_count)
+			return eval_string(type->values[0], type->collation);
+		if (type->fixed && type->collation == COLLATION_BINARY)
+			return run_unsupported(run, LIMIT_IMPLICIT_DEFAULT_OF_BINARY_N);
+		return eval_string(SPAN_LIT(""), type->collation);
+	case EVAL_DATE:
+	case EVAL_TIME:
+	case EVAL_DATETIME:
+		return (struct eval_value){
+			.kind = (uint8_t)eval_kind_of(type), .decimals = type->decimals};
+	}
+	return EVAL_NULL_VALUE;
+}
+
+bool is_strict_mode(const struct eval_env *env, unsigned flags)
+{
+	return !(flags & EVAL_ASSIGN_IGNORE) &&
+	       (env->mode & (EVAL_MODE_STRICT_TRANS_TABLES | EVAL_MODE_STRICT_ALL_TABLES));
+}
+
+/* Does the column hold anything that a function of this type may give which only the server knows: a moment, the
+ * seconds since 1970, a UUID, a number between 0 and 1? */
+static bool has_room_for_opaque(const struct eval_type *from, const struct eval_type *to)
+{
+	enum { LONGEST = sizeof("2024-01-02 10:11:12.000000") - 1, SECONDS = 10 };
+
+	if (from->kind == EVAL_T_STRING)
+		return to->kind == EVAL_T_STRING && to->length >= from->length;
+	if (from->kind == EVAL_T_DOUBLE)
+		return to->kind == EVAL_T_DOUBLE;
+	if (from->kind == EVAL_T_INT)
+		return (to->kind == EVAL_T_INT && to->bytes >= 4) || to->kind == EVAL_T_DOUBLE ||
+		       (to->kind == EVAL_T_DECIMAL && to->length - to->decimals >= SECONDS) ||
+		       (to->kind == EVAL_T_STRING && to->length >= SECONDS);
+	return type_is_temporal(to) || to->kind == EVAL_T_DOUBLE || (to->kind == EVAL_T_INT && to->bytes == 8) ||
+	       (to->kind == EVAL_T_STRING && to->length >= LONGEST);
+}
+
+bool store_carried(struct run *run, const struct eval_table *table, uint32_t i,
+	const struct node *from, const struct eval_type *type, const struct eval_value *v,
+	unsigned flags, struct eval_value *out)
+{
+	const struct eval_type *to = &table->columns[i].type;
+
+	if (v->kind != EVAL_OPAQUE)
+		return eval_column_assign(
+			run->arena, run->env, table, i, type, v, flags, out, run->outcome);
+	if (!from || from->column ? type->kind != to->kind || type->decimals != to->decimals
+				  : !has_room_for_opaque(&from->type, to))
+		return fail_unsupported(run->outcome, LIMIT_TIMES_THAT_ONLY_SERVER_KNOWS);
+	*out = *v;
+	return true;
+}
+
+bool eval_assign(const struct eval_expr *expr, struct arena *arena, const struct eval_env *env,
+	const struct eval_source *source, const struct eval_table *table, uint32_t column,
+	struct eval_value *out, struct eval_outcome *outcome)
+{
+	struct run run = run_begin(env, source, arena, outcome);
+	const struct eval_value *row = NULL;
+	struct frame f = {.run = &run, .rows = &row};
+	struct eval_value v;
+
+	run.strict = is_strict_mode(env, 0);
+	v = shown(&run, node_carry(expr->node, &f));
+	return !run.failed &&
+	       store_carried(&run, table, column, expr->node, &expr->node->type, &v, EVAL_ASSIGN_UPDATE, out);
+}
+
+bool column_default(struct run *run, const struct eval_table *table, uint32_t i,
+	unsigned flags, struct eval_value *row)
+{
+	const struct eval_column *column = &table->columns[i];
+	struct eval_outcome inner;
+	struct eval_expr *expr;
+	struct eval_value v;
+
+	row[i] = EVAL_NULL_VALUE;
+	if (column->auto_increment && flags & EVAL_ASSIGN_UPDATE)
+		row[i] = implicit_default(run, &column->type);
+	if (column->generated || column->auto_increment)
+		return true;
+	if (!column->dflt) {
+		if (column->nullable)
+			return true;
+		if (column->type.kind == EVAL_T_ENUM) {
+			row[i] = implicit_default(run, &column->type);
+			return !run->failed;
+		}
+		if (is_strict_mode(run->env, flags))
+			return fail_error(run->outcome, 1364, "column has no default");
+		outcome_warn(run->outcome, 1364);
+		row[i] = implicit_default(run, &column->type);
+		return !run->failed;
+	}
+	expr = eval_expr_compile(
+		run->arena, column->dflt, table, SPAN_NONE, run->env, run->source, &inner);
+	if (!expr || !expr_carry(expr, run->arena, run->env, run->source, row, &v, &inner)) {
+		*run->outcome = inner;
+		return false;
+	}
+	/* An opaque default is the column's own, whatever its type. */
+	if (v.kind == EVAL_OPAQUE) {
+		row[i] = v;
+		return true;
+	}
+	return eval_column_assign(run->arena, run->env, table, i, eval_expr_type(expr), &v, flags, &row[i],
+		run->outcome);
+}
+
+static bool has_no_default(const struct eval_column *column)
+{
+	return !column->dflt && !column->nullable && !column->generated && !column->auto_increment &&
+	       column->type.kind != EVAL_T_ENUM;
+}
+
+bool lacks_default(const struct eval_env *env, const struct eval_column *column, unsigned flags)
+{
+	return has_no_default(column) && is_strict_mode(env, flags);
+}
+
+bool wants_auto_value(
+	const struct eval_env *env, const struct eval_column *column, const struct eval_value *v)
+{
+	if (!column->auto_increment)
+		return false;
+	if (v->kind == EVAL_NULL)
+		return true;
+	return !(env->mode & EVAL_MODE_NO_AUTO_VALUE_ON_ZERO) &&
+	       (v->kind == EVAL_INT || v->kind == EVAL_UINT) && v->u == 0;
+}
+
+bool compile_assignments(
+	struct compiler *c, const struct sql_assign *set, struct assignment **out, uint32_t *count)
+{
+	uint32_t n = 0;
+
+	for (const struct sql_assign *a = set; a; a = a->next)
+		n++;
+	*out = arena_zero(c->arena, (n + 1) * sizeof(**out));
+	*count = 0;
+	for (const struct sql_assign *a = set; a; a = a->next) {
+		struct assignment *as = &(*out)[*count];
+		uint32_t tables = c->scope->table_count;
+		struct node *target;
+
+		/* The alias of the new row names no target, though it has the same columns. */
+		if (c->scope->insert_table)
+			c->scope->table_count = 1;
+		c->no_locals = true;
+		target = compile_expr(c, a->target);
+		c->no_locals = false;
+		c->scope->table_count = tables;
+		if (!target)
+			return false;
+		if (!target->column || target->u.at.depth) {
+			compile_unsupported(c, LIMIT_ASSIGNMENT_TO_NOT_COLUMN);
+			return false;
+		}
+		as->table = target->u.at.table;
+		as->column = target->u.at.column;
+		if (!c->scope->tables[as->table].base) {
+			compile_error(c, 1288, "the target is not updatable");
+			return false;
+		}
+		if (a->value->kind == SQL_EXPR_DEFAULT && !a->value->u.binary.left &&
+			!a->value->negated) {
+			const struct eval_column *column =
+				&c->scope->tables[as->table].base->columns[as->column];
+
+			/* MariaDB asks for it before it looks for rows, in any sql_mode. */
+			if (c->env->flavour == SQL_MARIADB && !c->scope->insert_table && has_no_default(column)) {
+				compile_error(c, 1364, "column has no default");
+				return false;
+			}
+			as->value = NULL;
+		} else {
+			c->bytes = type_is_bytes(&target->type);
+			as->value = compile_value(c, a->value);
+			c->bytes = false;
+			if (!as->value)
+				return false;
+		}
+		if (c->scope->tables[as->table].base->columns[as->column].generated && as->value) {
+			compile_error(c, c->env->flavour == SQL_MARIADB ? 1906 : 3105,
+				"a value for a generated column");
+			return false;
+		}
+		(*count)++;
+	}
+	return true;
+}
+
+struct scope *scope_of_table(struct compiler *c, const struct eval_table *table, struct span alias)
+{
+	struct scope *scope = arena_zero(c->arena, sizeof(*scope));
+	struct scope_table *t = arena_zero(c->arena, 2 * sizeof(*t));
+	struct span *names = arena_alloc(c->arena, (table->column_count + 1) * sizeof(*names));
+	struct eval_type *types = arena_alloc(c->arena, (table->column_count + 1) * sizeof(*types));
+
+	for (uint32_t i = 0; i < table->column_count; i++) {
+		names[i] = table->columns[i].name;
+		types[i] = table->columns[i].type;
+	}
+	*t = (struct scope_table){.db = table->db,
+		.alias = alias.ptr ? alias : table->name,
+		.base = table,
+		.column_count = table->column_count,
+		.names = names,
+		.types = types};
+	scope->tables = t;
+	scope->table_count = 1;
+	return scope;
+}
+
+bool is_computed_default(const struct eval_column *column)
+{
+	return column->dflt && column->dflt->kind != SQL_EXPR_LITERAL;
+}
+
+/* ---- assigning ---- */
+
+static bool touch_on_update(struct run *run, const struct eval_table *table,
+	const struct assignment *set, uint32_t count, uint32_t number, struct eval_value *row)
+{
+	for (uint32_t i = 0; i < table->column_count; i++) {
+		bool assigned = false;
+		struct eval_value now = {.kind = EVAL_DATETIME, .decimals = 6, .t = run->env->now};
+
+		if (!table->columns[i].on_update)
+			continue;
+		for (uint32_t k = 0; k < count; k++)
+			assigned |= set[k].table == number && set[k].column == i;
+		if (assigned)
+			continue;
+		if (!run->env->has_now && run->env->opaque_count) {
+			row[i] = (struct eval_value){.kind = EVAL_OPAQUE, .u = ++*run->env->opaque_count};
+			continue;
+		}
+		if (!run->env->has_now)
+			return fail_unsupported(
+				run->outcome, LIMIT_ON_UPDATE_CURRENT_TIMESTAMP_TIME_IS_NOT_KNOWN);
+		if (!time_set_decimals(&now, table->columns[i].type.decimals, false))
+			return fail_unsupported(run->outcome, LIMIT_TIME_OUT_OF_RANGE);
+		row[i] = now;
+	}
+	return true;
+}
+
+/* MySQL computes constants when the statement is prepared: one that fails is reported before what an assignment to
+ * the left of it does. */
+static bool failed_assignment(struct run *run, const struct assignment *set, uint32_t count, uint32_t k)
+{
+	if (run->env->flavour != SQL_MYSQL || run->outcome->status != EVAL_ERROR)
+		return false;
+	while (++k < count) {
+		if (set[k].value && (set[k].value->with_failing || set[k].value->with_cut)) {
+			run->outcome->status = EVAL_OK;
+			return fail_unsupported(
+				run->outcome, LIMIT_MYSQL_ONE_OF_SEVERAL_ERRORS_IN_ASSIGNMENTS);
+		}
+	}
+	return false;
+}
+
+bool assign_row(struct run *run, const struct eval_table *table, uint32_t number,
+	const struct assignment *set, uint32_t count, struct frame *f, bool sees_changes,
+	unsigned flags, const struct eval_value *old, const struct eval_value **out, bool *changed)
+{
+	struct eval_value *row = arena_alloc(run->arena, (table->column_count + 1) * sizeof(*row));
+	bool differs = false, surely = false, null_again = false;
+
+	memcpy(row, old, table->column_count * sizeof(*row));
+	if (sees_changes && !(run->env->mode & EVAL_MODE_SIMULTANEOUS_ASSIGNMENT))
+		f->rows[number] = row;
+	for (uint32_t k = 0; k < count; k++) {
+		uint32_t i = set[k].column;
+		struct eval_value v;
+
+		if (set[k].table != number)
+			continue;
+		if (!set[k].value) {
+			if (!column_default(run, table, i, flags | EVAL_ASSIGN_UPDATE, row))
+				return false;
+			continue;
+		}
+		run->strict = is_strict_mode(run->env, flags);
+		v = node_carry(set[k].value, f);
+		run->strict = false;
+		if (run->failed || !store_carried(run, table, i, set[k].value, &set[k].value->type, &v,
+					   flags, &row[i]))
+			return failed_assignment(run, set, count, k);
+		/* ON DUPLICATE KEY UPDATE: no error, and no next number (seen on all servers). */
+		if (row[i].kind == EVAL_NULL && table->columns[i].auto_increment)
+			row[i] = implicit_default(run, &table->columns[i].type);
+		null_again |= row[i].kind == EVAL_NULL && old[i].kind == EVAL_NULL &&
+			      table->columns[i].dflt && !is_null_literal(table->columns[i].dflt);
+	}
+	if (!eval_generate(run->arena, run->env, table, flags, row, run->outcome))
+		return false;
+	for (uint32_t i = 0; i < table->column_count; i++) {
+		bool same = eval_same(&row[i], &old[i]);
+
+		differs |= !same;
+		surely |= !same && (old[i].kind == EVAL_NULL || row[i].kind == EVAL_NULL ||
+					   (old[i].kind != EVAL_OPAQUE && row[i].kind != EVAL_OPAQUE));
+	}
+	if ((differs || null_again) && !touch_on_update(run, table, set, count, number, row))
+		return false;
+	/* The time is set for bytes that differ, and may be what was there. */
+	for (uint32_t i = 0; null_again && i < table->column_count; i++)
+		differs |= !eval_same(&row[i], &old[i]);
+	run->outcome->opaque_change = differs && !surely;
+	run->outcome->null_again = null_again && !differs;
+	f->rows[number] = old;
+	*out = row;
+	*changed = differs;
+	return true;
+}
