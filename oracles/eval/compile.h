@@ -84,8 +84,8 @@ struct function {
 
 extern const struct function functions_control[], functions_number[], functions_string[],
 	functions_string_edit[], functions_string_notation[], functions_string_search[],
-	functions_time[], functions_interval[], functions_regexp[], functions_json[],
-	functions_json_compare[], functions_digest[], functions_encode[];
+	functions_time[], functions_time_format[], functions_interval[], functions_regexp[],
+	functions_json[], functions_json_compare[], functions_digest[], functions_encode[];
 /* What only the server knows, where it was not recorded. */
 bool type_is_bytes(const struct eval_type *type);
 extern const struct function functions_opaque[];

@@ -22,8 +22,9 @@ static const struct function *find_function(struct span name)
 	const struct function *found = NULL;
 	static const struct function *const tables[] = {functions_control, functions_number,
 		functions_string, functions_string_edit, functions_string_notation,
-		functions_string_search, functions_time, functions_interval, functions_regexp,
-		functions_json, functions_json_compare, functions_digest, functions_encode};
+		functions_string_search, functions_time, functions_time_format,
+		functions_interval, functions_regexp, functions_json, functions_json_compare,
+		functions_digest, functions_encode};
 
 	for (size_t i = 0; i < ARRAY_LEN(tables) && !found; i++)
 		found = find_in(tables[i], name);

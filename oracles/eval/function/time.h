@@ -26,4 +26,16 @@ node_fn run_timestampdiff;
 /* TIMEDIFF: as a date it is NULL to some functions of MariaDB and none to others. */
 bool node_is_timediff(const struct node *n);
 
+enum { WEEK_MONDAY = 1, WEEK_YEAR = 2, WEEK_FIRST_WEEKDAY = 4 };
+
+/* A date with zeros has rules of its own in some functions. */
+bool has_zeros(struct run *run, const struct eval_value *v);
+bool part_arg(
+	const struct node *n, struct frame *f, enum eval_kind kind, struct eval_value *out);
+bool date_wanted(const struct node *n, struct frame *f, uint32_t i);
+/* The manual's table of modes for WEEK(), as three properties: which day weeks begin with, whether
+ * days before the first week count as week 0 or as the last week of the year before, and whether
+ * the first week is that with the first such day or with four days of the year. */
+uint32_t week_of(const struct eval_time *t, uint32_t behaviour, uint32_t *year);
+
 #endif
