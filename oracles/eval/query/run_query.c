@@ -6,12 +6,16 @@
 
 #include "eval/operator/comparison.h"
 #include "eval/query/query.h"
+#include "eval/query/run_query.h"
 
 enum { ROWS_MAX_DEFAULT = 1000 * 1000 };
+
 #define STEPS_MAX_DEFAULT 50000000ull
+
 /* What one evaluation may allocate, and what all may together that share an arena (a statement is evaluated again
  * for each read view that it can have). */
 #define BYTES_MAX_DEFAULT ((size_t)256 * 1024 * 1024)
+
 #define BYTES_MAX_ARENA   (4 * BYTES_MAX_DEFAULT)
 
 static size_t bytes_max(const struct eval_env *env, const struct arena *arena)
@@ -120,14 +124,6 @@ int compare_keys(struct run *run, const struct select_order *order, uint32_t cou
 	return 0;
 }
 
-struct sort {
-	struct run *run;
-	const struct select_order *order;
-	uint32_t count;
-	const struct eval_value *const *keys;
-	const struct eval_type *types; /* instead of order: whole rows */
-};
-
 static int compare_sorted(const void *pa, const void *pb, void *ctx)
 {
 	const struct sort *s = ctx;
@@ -146,7 +142,7 @@ static int compare_sorted(const void *pa, const void *pb, void *ctx)
 	return c ? c : (a > b) - (a < b);
 }
 
-static uint32_t *sort_rows(const struct sort *s, size_t count)
+uint32_t *sort_rows(const struct sort *s, size_t count)
 {
 	uint32_t *index = arena_alloc(s->run->arena, (count + 1) * sizeof(*index));
 
@@ -157,7 +153,7 @@ static uint32_t *sort_rows(const struct sort *s, size_t count)
 	return index;
 }
 
-static bool equal_keys(const struct sort *s, uint32_t a, uint32_t b)
+bool equal_keys(const struct sort *s, uint32_t a, uint32_t b)
 {
 	if (s->order)
 		return compare_keys(s->run, s->order, s->count, s->keys[a], s->keys[b]) == 0;
@@ -168,7 +164,7 @@ static bool equal_keys(const struct sort *s, uint32_t a, uint32_t b)
 	return true;
 }
 
-static bool rows_are_same(const struct eval_value *a, const struct eval_value *b, uint32_t count)
+bool rows_are_same(const struct eval_value *a, const struct eval_value *b, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		if (!eval_same(&a[i], &b[i]))
@@ -179,13 +175,7 @@ static bool rows_are_same(const struct eval_value *a, const struct eval_value *b
 
 /* ---- the rows of a SELECT ---- */
 
-struct output {
-	const struct eval_value **rows; /* the columns */
-	const struct eval_value **keys; /* of ORDER BY */
-	size_t count;
-};
-
-static const struct eval_value *run_nodes(
+const struct eval_value *run_nodes(
 	struct node *const *nodes, uint32_t count, struct frame *f)
 {
 	struct eval_value *values = arena_alloc(f->run->arena, (count + 1) * sizeof(*values));
@@ -225,7 +215,7 @@ static bool is_padded_or_not(const struct node *n, const struct eval_value *v, c
 	return false;
 }
 
-static const struct eval_value *run_order_keys(const struct eval_query *q, struct frame *f)
+const struct eval_value *run_order_keys(const struct eval_query *q, struct frame *f)
 {
 	struct eval_value *keys = arena_alloc(f->run->arena, (q->order_count + 1) * sizeof(*keys));
 
@@ -240,13 +230,13 @@ static const struct eval_value *run_order_keys(const struct eval_query *q, struc
 	return keys;
 }
 
-static struct output output_for(struct run *run, size_t count)
+struct output output_for(struct run *run, size_t count)
 {
 	return (struct output){arena_alloc(run->arena, (count + 1) * sizeof(void *)),
 		arena_alloc(run->arena, (count + 1) * sizeof(void *)), 0};
 }
 
-static const struct eval_value *run_inputs(const struct eval_query *q, struct frame *f)
+const struct eval_value *run_inputs(const struct eval_query *q, struct frame *f)
 {
 	struct eval_value *values =
 		arena_zero(f->run->arena, (q->window_inputs + 1) * sizeof(*values));
@@ -254,12 +244,6 @@ static const struct eval_value *run_inputs(const struct eval_query *q, struct fr
 	window_collect(q, f, values);
 	return values;
 }
-
-/* Where the values of window functions go, when all rows have given their inputs. */
-struct window_rows {
-	const struct eval_value **inputs;
-	size_t count;
-};
 
 static bool select_rows(const struct eval_query *q, struct frame *f, const struct eval_rows *rows,
 	uint32_t *matches, size_t count, struct output *out)
@@ -294,457 +278,6 @@ static bool select_rows(const struct eval_query *q, struct frame *f, const struc
 	}
 	f->windows = NULL;
 	return !f->run->failed;
-}
-
-/* The rows of one group. */
-struct group {
-	const uint32_t *members;
-	size_t count;
-	uint32_t kept; /* WITH ROLLUP: the keys from here on are NULL */
-	const struct eval_value *aggregates;
-};
-
-/* The keys that are summed up, as NULL in the rows that are looked at. */
-static void null_keys(const struct eval_query *q, struct frame *f, uint32_t kept)
-{
-	for (uint32_t k = kept; k < q->group_count; k++) {
-		const struct node *key = q->group[k].node;
-		uint32_t t = key->u.at.table, count = q->scope_tables[t].column_count;
-		struct eval_value *row;
-
-		if (!f->rows[t])
-			continue;
-		row = arena_alloc(f->run->arena, (count + 1) * sizeof(*row));
-		memcpy(row, f->rows[t], count * sizeof(*row));
-		row[key->u.at.column] = EVAL_NULL_VALUE;
-		f->rows[t] = row;
-	}
-}
-
-/* One group: its columns must be the same whichever of its rows they are taken from.  `w`: what its
- * window functions ask for is taken instead. */
-static bool select_group(const struct eval_query *q, struct frame *f, const struct eval_rows *rows,
-	const uint32_t *matches, const struct group *group, struct output *out,
-	struct window_rows *w)
-{
-	const struct eval_value *first = NULL, *first_keys = NULL;
-	uint32_t width = w ? q->window_inputs : q->column_count;
-	bool kept = false;
-
-	f->aggregates = group->aggregates;
-	f->rollup = q->rollup ? q : NULL;
-	f->rollup_kept = group->kept;
-	f->no_row = !group->count;
-	for (size_t i = 0; i < (group->count ? group->count : 1); i++) {
-		const struct eval_value *columns, *keys = NULL;
-		bool keep;
-
-		if (group->count)
-			frame_set(q, f, rows, matches + group->members[i] * q->table_count);
-		else
-			memset(f->rows, 0, q->table_count * sizeof(*f->rows));
-		if (q->rollup)
-			null_keys(q, f, group->kept);
-		keep = f->windows || !q->having || node_is_true(q->having, f);
-		if (i && keep != kept) {
-			run_unsupported(f->run, LIMIT_COLUMN_THAT_GROUP_BY_LEAVES_OPEN);
-			break;
-		}
-		kept = keep;
-		if (!keep)
-			continue;
-		columns = w ? run_inputs(q, f) : run_nodes(q->items, q->column_count, f);
-		if (!w)
-			keys = run_order_keys(q, f);
-		if (!first) {
-			first = columns;
-			first_keys = keys;
-		} else if (!rows_are_same(first, columns, width) ||
-			   (!w && !rows_are_same(first_keys, keys, q->order_count))) {
-			run_unsupported(f->run, LIMIT_COLUMN_THAT_GROUP_BY_LEAVES_OPEN);
-			break;
-		}
-	}
-	f->aggregates = NULL;
-	f->rollup = NULL;
-	if (first && w) {
-		w->inputs[w->count++] = first;
-	} else if (first) {
-		out->rows[out->count] = first;
-		out->keys[out->count++] = first_keys;
-	}
-	return !f->run->failed;
-}
-
-/* The groups are known: their columns, with window functions over the groups that HAVING keeps. */
-static bool output_groups(const struct eval_query *q, struct frame *f, const struct eval_rows *rows,
-	const uint32_t *matches, struct group *groups, size_t count, struct output *out)
-{
-	const struct eval_value *const *windows = NULL;
-
-	*out = output_for(f->run, count);
-	if (q->window_count) {
-		struct window_rows w = {
-			.inputs = arena_alloc(f->run->arena, (count + 1) * sizeof(*w.inputs))};
-		size_t kept = 0;
-
-		for (size_t i = 0; i < count; i++) {
-			size_t before = w.count;
-
-			if (!select_group(q, f, rows, matches, &groups[i], NULL, &w))
-				return false;
-			if (w.count != before)
-				groups[kept++] = groups[i];
-		}
-		count = kept;
-		windows = run_windows(q, f->run, w.inputs, count);
-	}
-	for (size_t i = 0; i < count && !f->run->failed; i++) {
-		f->windows = windows ? windows[i] : NULL;
-		select_group(q, f, rows, matches, &groups[i], out, NULL);
-	}
-	f->windows = NULL;
-	return !f->run->failed;
-}
-
-static bool add_group(const struct eval_query *q, struct frame *f, const struct eval_rows *rows,
-	const uint32_t *matches, const uint32_t *members, size_t count, struct group *out)
-{
-	struct eval_value *aggregates =
-		arena_zero(f->run->arena, (q->aggregate_count + 1) * sizeof(*aggregates));
-
-	*out = (struct group){members, count, q->group_count, aggregates};
-	return run_aggregates(q, f, matches, members, count, rows, aggregates);
-}
-
-/* MariaDB (Cached_item_decimal) counts a NULL that comes behind a DECIMAL for the same group, where it sorts
- * to group: before a DESC. */
-static bool loses_null_groups(const struct eval_query *q, struct run *run,
-	const struct eval_value *const *keys, size_t count)
-{
-	bool desc = false;
-
-	for (uint32_t k = 0; k < q->order_count; k++)
-		desc |= q->order[k].desc;
-	for (uint32_t k = 0; k < q->group_count; k++)
-		desc |= q->group[k].desc;
-	for (uint32_t k = 0; k < q->group_count && desc && run->env->flavour == SQL_MARIADB; k++) {
-		if (q->group[k].node->type.kind != EVAL_T_DECIMAL || q->group[k].node->column)
-			continue;
-		for (size_t i = 0; i < count; i++) {
-			if (keys[i][k].kind == EVAL_NULL) {
-				run_unsupported(
-					run, LIMIT_MARIADB_NULL_AMONG_COMPUTED_DECIMALS_GROUPED_DESC);
-				return true;
-			}
-		}
-	}
-	return false;
-}
-
-/* WITH ROLLUP: the rows whose first `kept` keys are equal, for each number of them. */
-static bool add_rollups(const struct eval_query *q, struct frame *f, const struct eval_rows *rows,
-	const uint32_t *matches, const struct sort *sort, const uint32_t *index, size_t count,
-	struct group *groups, size_t *group_count)
-{
-	if (!count && f->run->env->flavour == SQL_MYSQL) {
-		run_unsupported(f->run, LIMIT_MYSQL_WITH_ROLLUP_OF_NO_ROWS);
-		return false;
-	}
-	for (uint32_t kept = 0; kept < q->group_count; kept++) {
-		struct sort prefix = *sort;
-		size_t from = 0;
-
-		prefix.count = kept;
-		while (from < count && run_step(f->run)) {
-			size_t to = from + 1;
-
-			while (to < count && equal_keys(&prefix, index[from], index[to]))
-				to++;
-			if (!add_group(q, f, rows, matches, index + from, to - from,
-				    &groups[*group_count]))
-				return false;
-			groups[(*group_count)++].kept = kept;
-			from = to;
-		}
-	}
-	return !f->run->failed;
-}
-
-static bool aggregates_computed(const struct eval_query *q)
-{
-	for (const struct aggregate *a = q->aggregates; a; a = a->next) {
-		for (uint32_t i = 0; i < a->arg_count; i++) {
-			if (a->args[i]->arg_count)
-				return true;
-		}
-	}
-	return false;
-}
-
-static bool select_groups(const struct eval_query *q, struct frame *f, const struct eval_rows *rows,
-	const uint32_t *matches, size_t count, struct output *out)
-{
-	const struct eval_value **keys = arena_alloc(f->run->arena, (count + 1) * sizeof(*keys));
-	size_t most = count * (q->rollup ? q->group_count + 1 : 1);
-	struct group *groups = arena_alloc(f->run->arena, (most + 1) * sizeof(*groups));
-	struct sort sort = {.run = f->run, .order = q->group, .count = q->group_count};
-	uint32_t *index;
-	size_t from = 0, group_count = 0;
-
-	for (size_t i = 0; i < count && run_step(f->run); i++) {
-		struct eval_value *key =
-			arena_alloc(f->run->arena, (q->group_count + 1) * sizeof(*key));
-
-		frame_set(q, f, rows, matches + i * q->table_count);
-		for (uint32_t k = 0; k < q->group_count; k++)
-			key[k] = materialized(
-				f->run, &q->group[k].node->type, node_run(q->group[k].node, f));
-		keys[i] = key;
-	}
-	/* The server computes them row by row, and may have met another error before. */
-	if (run_erred(f->run) && aggregates_computed(q))
-		run_open_error(f->run, LIMIT_ERROR_IN_GROUP_BY_WITH_AGGREGATES_OF_COMPUTED);
-	if (f->run->failed || loses_null_groups(q, f->run, keys, count))
-		return false;
-	sort.keys = keys;
-	index = sort_rows(&sort, count);
-	if (!count && !q->group_count &&
-		!add_group(q, f, rows, matches, NULL, 0, &groups[group_count++]))
-		return false;
-	while (from < count && !f->run->failed) {
-		size_t to = from + 1;
-
-		while (to < count && equal_keys(&sort, index[from], index[to]))
-			to++;
-		if (!add_group(q, f, rows, matches, index + from, to - from,
-			    &groups[group_count++]))
-			return false;
-		from = to;
-	}
-	if (q->rollup && !f->run->failed &&
-		!add_rollups(q, f, rows, matches, &sort, index, count, groups, &group_count))
-		return false;
-	return !f->run->failed && output_groups(q, f, rows, matches, groups, group_count, out);
-}
-
-/* ---- DISTINCT, set operations ---- */
-
-static bool make_distinct(const struct eval_query *q, struct run *run, struct output *o)
-{
-	struct sort sort = {
-		.run = run, .count = q->column_count, .keys = o->rows, .types = q->types};
-	uint32_t *index;
-	struct output out = output_for(run, o->count);
-
-	for (size_t i = 0; i < o->count; i++) {
-		struct eval_value *row =
-			arena_alloc(run->arena, (q->column_count + 1) * sizeof(*row));
-
-		for (uint32_t k = 0; k < q->column_count; k++)
-			row[k] = materialized(run, &q->types[k], o->rows[i][k]);
-		o->rows[i] = row;
-	}
-	index = sort_rows(&sort, o->count);
-	for (size_t i = 0; i < o->count; i++) {
-		if (i && equal_keys(&sort, index[i - 1], index[i])) {
-			if (!rows_are_same(o->rows[index[i - 1]], o->rows[index[i]], q->column_count))
-				run_unsupported(run, LIMIT_DISTINCT_AMONG_TEXTS_EQUAL_AND_DIFFER);
-			continue;
-		}
-		out.rows[out.count] = o->rows[index[i]];
-		out.keys[out.count++] = o->keys[index[i]];
-	}
-	*o = out;
-	return !run->failed;
-}
-
-static bool run_side(const struct eval_query *q, const struct eval_query *side, struct run *run,
-	const struct frame *outer, struct eval_result *out)
-{
-	if (!run_query(side, run, outer, out))
-		return false;
-	if (out->open_count) {
-		run_unsupported(run, LIMIT_LIMIT_THAT_CUTS_BETWEEN_EQUAL_ROWS);
-		return false;
-	}
-	for (size_t i = 0; i < out->row_count; i++) {
-		struct eval_value *row =
-			arena_alloc(run->arena, (q->column_count + 1) * sizeof(*row));
-
-		for (uint32_t k = 0; k < q->column_count; k++) {
-			struct eval_value v = require_known(run, out->rows[i][k]);
-
-			/* Older releases print the digits that it has. */
-			if (v.kind == EVAL_DECIMAL && type_is_string(&q->types[k]) &&
-				(v.dec->scale > side->types[k].decimals ||
-					(!v.dec->count && side->types[k].decimals &&
-						run->env->flavour == SQL_MYSQL)))
-				run_unsupported(
-					run, LIMIT_UNION_OF_TEXT_AND_OF_QUOTIENT_WITH_MORE_DIGITS);
-			row[k] = materialized(
-				run, &q->types[k], to_type(run, &side->types[k], &v, &q->types[k]));
-		}
-		((const struct eval_value **)(uintptr_t)out->rows)[i] = row;
-	}
-	return !run->failed;
-}
-
-/* Rows of both sides in one list; `from` tells the sides apart.  How often a row remains: UNION
- * once or all, INTERSECT the lesser count, EXCEPT the difference (the ALL forms), or once. */
-static bool run_set_op(
-	const struct eval_query *q, struct run *run, const struct frame *outer, struct output *out)
-{
-	struct eval_result left, right;
-	const struct eval_value **all;
-	struct sort sort = {.run = run, .count = q->column_count, .types = q->types};
-	uint32_t *index;
-	size_t total, from = 0;
-
-	if (!run_side(q, q->left, run, outer, &left) || !run_side(q, q->right, run, outer, &right))
-		return false;
-	total = left.row_count + right.row_count;
-	if (total > run->rows_max) {
-		run_unsupported(run, LIMIT_MORE_ROWS_THAN_BOUND_ALLOWS);
-		return false;
-	}
-	*out = output_for(run, total);
-	all = arena_alloc(run->arena, (total + 1) * sizeof(*all));
-	for (size_t i = 0; i < total; i++)
-		all[i] = i < left.row_count ? left.rows[i] : right.rows[i - left.row_count];
-	if (q->op == SQL_UNION && q->all) {
-		memcpy(out->rows, all, total * sizeof(*all));
-		out->count = total;
-	} else {
-		sort.keys = all;
-		index = sort_rows(&sort, total);
-		while (from < total && !run->failed) {
-			size_t to = from + 1, l = index[from] < left.row_count, r = !l, keep = 1;
-
-			for (; to < total && equal_keys(&sort, index[from], index[to]); to++) {
-				if (index[to] < left.row_count)
-					l++;
-				else
-					r++;
-				if (!rows_are_same(all[index[from]], all[index[to]], q->column_count))
-					run_unsupported(
-						run, LIMIT_DISTINCT_AMONG_TEXTS_EQUAL_AND_DIFFER);
-			}
-			if (q->op == SQL_INTERSECT)
-				keep = q->all ? (l < r ? l : r) : (l && r);
-			else if (q->op == SQL_EXCEPT)
-				keep = q->all ? (l > r ? l - r : 0) : (l && !r);
-			while (keep--)
-				out->rows[out->count++] = all[index[from]];
-			from = to;
-		}
-	}
-	return !run->failed;
-}
-
-/* ---- recursive CTEs ---- */
-
-enum { ROUNDS_MAX = 900, RECURSIVE_ROWS_MAX = 20000 }; /* servers: 1,000 rounds */
-
-/* Does the value fit into the column that the start has made?  What does not is cut, or an error. */
-static bool fits(const struct eval_type *type, const struct eval_value *v)
-{
-	uint32_t bits = 8u * (type->bytes && type->bytes < 4 ? type->bytes : 4u);
-	size_t chars = 0;
-
-	if (v->kind == EVAL_INT)
-		return v->i < (int64_t)1 << (bits - 1) && v->i >= -((int64_t)1 << (bits - 1));
-	if (v->kind == EVAL_UINT)
-		return v->u < (uint64_t)1 << (bits - 1);
-	if (v->kind == EVAL_DECIMAL)
-		return decimal_digits(v->dec) <= type->length;
-	if (v->kind != EVAL_STRING)
-		return true;
-	for (size_t i = 0; i < v->s.len; i++)
-		chars += (v->s.ptr[i] & 0xc0) != 0x80;
-	return chars <= type->length;
-}
-
-static bool is_known(struct run *run, const struct eval_query *q, const struct output *out,
-	const struct eval_value *row)
-{
-	for (size_t i = 0; i < out->count && run_step(run); i++) {
-		bool equal = true;
-
-		for (uint32_t k = 0; k < q->column_count && equal; k++)
-			equal = order_values(run, &q->types[k], &out->rows[i][k], &row[k]) == 0;
-		if (equal && !rows_are_same(out->rows[i], row, q->column_count))
-			run_unsupported(run, LIMIT_DISTINCT_AMONG_TEXTS_EQUAL_AND_DIFFER);
-		if (equal)
-			return true;
-	}
-	return false;
-}
-
-/* Adds the rows of one round that are new; false: failed. */
-static bool add_round(const struct eval_query *q, struct run *run, const struct eval_query *from,
-	const struct eval_result *round, struct output *out)
-{
-	if (round->open_count)
-		run_unsupported(run, LIMIT_LIMIT_THAT_CUTS_BETWEEN_EQUAL_ROWS);
-	for (size_t i = 0; i < round->row_count && run_step(run); i++) {
-		struct eval_value *row =
-			arena_alloc(run->arena, (q->column_count + 1) * sizeof(*row));
-
-		for (uint32_t k = 0; k < q->column_count; k++) {
-			struct eval_value v = require_known(run, round->rows[i][k]);
-
-			row[k] = materialized(
-				run, &q->types[k], to_type(run, &from->types[k], &v, &q->types[k]));
-			if (from == q->right && !fits(&q->types[k], &row[k]))
-				run_unsupported(
-					run, LIMIT_RECURSIVE_CTE_WHOSE_VALUES_OUTGROW_COLUMNS);
-		}
-		if (!q->all && is_known(run, q, out, row))
-			continue;
-		if (out->count >= RECURSIVE_ROWS_MAX) {
-			run_unsupported(run, LIMIT_RECURSIVE_CTE_OF_MANY_ROWS);
-			return false;
-		}
-		out->rows[out->count++] = row;
-	}
-	return !run->failed;
-}
-
-static bool run_recursive(
-	const struct eval_query *q, struct run *run, const struct frame *outer, struct output *out)
-{
-	struct eval_rows before = q->cte->working;
-	struct eval_result round;
-	size_t from = 0;
-	bool strict = run->strict;
-
-	*out = output_for(run, RECURSIVE_ROWS_MAX);
-	/* MySQL stores the rows as INSERT does: what is cut in a conversion is an error. */
-	run->strict |= run->env->flavour == SQL_MYSQL;
-	if (run_query(q->left, run, outer, &round))
-		add_round(q, run, q->left, &round, out);
-	for (unsigned i = 0; from < out->count && !run->failed; i++) {
-		size_t to = out->count;
-
-		if (i >= ROUNDS_MAX) {
-			run_unsupported(run, LIMIT_RECURSIVE_CTE_OF_MANY_ROUNDS);
-			break;
-		}
-		q->cte->working = (struct eval_rows){
-			(const struct eval_value *const *)out->rows + from, to - from};
-		if (!run_query(q->right, run, outer, &round) ||
-			!add_round(q, run, q->right, &round, out))
-			break;
-		from = to;
-	}
-	q->cte->working = before;
-	run->strict = strict;
-	if (run->outcome->status == EVAL_ERROR && run->env->flavour == SQL_MYSQL) {
-		run->outcome->status = EVAL_OK;
-		outcome_unsupported(run->outcome, LIMIT_MYSQL_ERROR_IN_RECURSIVE_CTE);
-	}
-	return !run->failed;
 }
 
 static bool run_values(const struct eval_query *q, struct frame *f, struct output *out)
