@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Feedback arc sets against brute force, and layered drawings, on random graphs. */
 #include "common/graph/feedback.h"
+#include "random.h"
 #include "unit.h"
 
 #include <math.h>
@@ -9,16 +10,11 @@
 
 enum { NODES_MAX = 400, ARROWS_MAX = 2000 };
 
-static uint64_t random_state;
+static struct random numbers;
 
-static uint32_t random_below(uint32_t limit)
+static uint32_t below(uint32_t limit)
 {
-	/* splitmix64 */
-	uint64_t z = random_state += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return (uint32_t)((z ^ z >> 31) % limit);
+	return (uint32_t)random_below(&numbers, limit);
 }
 
 /* A ring, so that it is one component, and others at random; none twice. */
@@ -29,7 +25,7 @@ static uint32_t make(struct arrow *arrows, uint32_t nodes, uint32_t more)
 	for (uint32_t i = 0; i < nodes; i++)
 		arrows[count++] = (struct arrow){i, (i + 1) % nodes};
 	for (uint32_t i = 0; i < more; i++) {
-		struct arrow a = {random_below(nodes), random_below(nodes)};
+		struct arrow a = {below(nodes), below(nodes)};
 		bool there = a.from == a.to;
 
 		for (uint32_t k = 0; k < count && !there; k++)
@@ -79,9 +75,9 @@ START_TEST(of_few_nodes_it_is_the_smallest)
 	for (uint32_t seed = 1; seed <= 150; seed++) {
 		uint32_t nodes, count, best, smallest = UINT32_MAX;
 
-		random_state = seed;
-		nodes = 3 + random_below(4);
-		count = make(arrows, nodes, random_below(8));
+		numbers.state = seed;
+		nodes = 3 + below(4);
+		count = make(arrows, nodes, below(8));
 		ck_assert_int_eq(feedback_find(arrows, count, nodes, removed), FEEDBACK_SMALLEST);
 		UNIT_REQUIRE(is_acyclic(arrows, count, nodes, removed));
 		best = count_of(removed, count);
@@ -108,9 +104,9 @@ START_TEST(of_many_nodes_none_of_it_can_stay)
 	for (uint32_t seed = 1; seed <= 12; seed++) {
 		uint32_t nodes, count;
 
-		random_state = seed;
-		nodes = FEEDBACK_EXACT_NODES + 1 + random_below(60);
-		count = make(arrows, nodes, nodes + random_below(nodes));
+		numbers.state = seed;
+		nodes = FEEDBACK_EXACT_NODES + 1 + below(60);
+		count = make(arrows, nodes, nodes + below(nodes));
 		ck_assert_int_eq(feedback_find(arrows, count, nodes, removed), FEEDBACK_MINIMAL);
 		UNIT_REQUIRE(is_acyclic(arrows, count, nodes, removed));
 		for (uint32_t i = 0; i < count; i++) {
@@ -148,9 +144,9 @@ START_TEST(arrows_lead_down_and_nodes_stand_apart)
 	for (uint32_t seed = 1; seed <= 40; seed++) {
 		uint32_t nodes, count;
 
-		random_state = seed;
-		nodes = 3 + random_below(LAYERS_NODES_MAX - 2);
-		count = make(arrows, nodes, random_below(2 * nodes));
+		numbers.state = seed;
+		nodes = 3 + below(LAYERS_NODES_MAX - 2);
+		count = make(arrows, nodes, below(2 * nodes));
 		ck_assert_int_ne(feedback_find(arrows, count, nodes, removed), FEEDBACK_NONE);
 		ck_assert(layers_place(arrows, count, nodes, removed, x, y));
 		for (uint32_t i = 0; i < count; i++)

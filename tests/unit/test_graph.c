@@ -3,6 +3,7 @@
  * The graph engine against what it is not made of: components against igraph, levels and classes of
  * cycles against every simple cycle of small random graphs, enumerated here by a naive search.
  */
+#include "random.h"
 #include "unit.h"
 
 #include <igraph.h>
@@ -12,16 +13,11 @@
 #include "base/mem.h"
 #include "common/graph/cycles.h"
 
-static uint64_t random_state;
+static struct random numbers;
 
-static uint32_t random_below(uint32_t limit)
+static uint32_t below(uint32_t limit)
 {
-	/* splitmix64 */
-	uint64_t z = random_state += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return (uint32_t)((z ^ z >> 31) % limit);
+	return (uint32_t)random_below(&numbers, limit);
 }
 
 START_TEST(components_agree_with_igraph)
@@ -36,13 +32,13 @@ START_TEST(components_agree_with_igraph)
 		uint32_t *component = mem_realloc(NULL, nodes, sizeof(*component)), big = 0;
 		uint32_t *rank = mem_realloc(NULL, nodes, sizeof(*rank));
 
-		random_state = seed;
-		edges = nodes + random_below(nodes);
+		numbers.state = seed;
+		edges = nodes + below(nodes);
 		graph_builder_init(&builder, nodes);
 		igraph_vector_int_init(&list, 0);
 		for (uint32_t i = 0; i < edges; i++) {
-			uint32_t from = random_below(nodes), to = random_below(nodes);
-			enum graph_kind kind = (enum graph_kind)random_below(5);
+			uint32_t from = below(nodes), to = below(nodes);
+			enum graph_kind kind = (enum graph_kind)below(5);
 
 			graph_builder_add(&builder, from, to, kind, i);
 			if (kind == GRAPH_RW)
@@ -229,15 +225,15 @@ static void random_graph(struct naive *g, struct graph *graph, uint32_t seed)
 	unsigned kinds;
 
 	memset(g, 0, sizeof(*g));
-	random_state = seed;
-	g->nodes = 2 + random_below(NODES_MAX - 1);
-	edges = 1 + random_below(g->nodes * 2 + 2);
+	numbers.state = seed;
+	g->nodes = 2 + below(NODES_MAX - 1);
+	edges = 1 + below(g->nodes * 2 + 2);
 	kinds = 1 +
-		random_below(31); /* which kinds occur, so that weak classes are not crowded out */
+		below(31); /* which kinds occur, so that weak classes are not crowded out */
 	graph_builder_init(&builder, g->nodes);
 	for (uint32_t i = 0; i < edges; i++) {
-		struct naive_edge e = {random_below(g->nodes), random_below(g->nodes),
-			(enum graph_kind)random_below(5)};
+		struct naive_edge e = {below(g->nodes), below(g->nodes),
+			(enum graph_kind)below(5)};
 
 		if (e.from == e.to || !(kinds >> e.kind & 1))
 			continue;
@@ -245,11 +241,11 @@ static void random_graph(struct naive *g, struct graph *graph, uint32_t seed)
 		graph_builder_add(&builder, e.from, e.to, e.kind, i);
 	}
 	for (uint32_t v = 0; v < g->nodes; v++) {
-		uint32_t session = random_below(3);
+		uint32_t session = below(3);
 
-		begin[v] = v * 10 + random_below(9);
-		end[v] = begin[v] + 1 + random_below(40);
-		if (random_below(6) == 0)
+		begin[v] = v * 10 + below(9);
+		end[v] = begin[v] + 1 + below(40);
+		if (below(6) == 0)
 			end[v] = UINT64_MAX;
 		if (session == 2)
 			continue;
