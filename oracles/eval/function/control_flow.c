@@ -5,6 +5,7 @@
 
 #include "eval/compile.h"
 #include "eval/function/time.h"
+#include "eval/limits/guards.h"
 #include "eval/limits/release.h"
 #include "eval/operator/arithmetic.h"
 #include "eval/operator/comparison.h"
@@ -135,28 +136,10 @@ static struct node *compile_nullif(
 	n->u.data = how;
 	n->type = n->args[0]->type;
 	n->type.merged = true;
-	if (n->type.kind == EVAL_T_BIT)
-		return compile_unsupported(c, LIMIT_BIT_IN_IF_CASE_COALESCE_GREATEST_AND_KIN);
-	if (n->type.hybrid)
-		return compile_unsupported(c, LIMIT_NULLIF_OF_HEXADECIMAL_LITERAL);
-	if (n->type.zerofill && c->env->flavour == SQL_MYSQL)
-		return compile_unsupported(
-			c, LIMIT_MYSQL_ZEROFILL_COLUMN_IN_IF_CASE_COALESCE_AND_KIN);
+	if (nullif_refused(c, n))
+		return NULL;
 	/* As a number it is that of its text, or of its place in the list. */
 	n->type.text_only |= n->type.kind == EVAL_T_ENUM || n->type.kind == EVAL_T_SET;
-	if (n->type.kind == EVAL_T_FLOAT && compile_mysql_5(c, LIMIT_MYSQL5_COMPUTED_FLOAT))
-		return NULL;
-	if (c->env->flavour == SQL_MYSQL &&
-		(type_is_temporal(&n->type) || n->type.kind == EVAL_T_DOUBLE ||
-			n->args[1]->type.kind == EVAL_T_YEAR ||
-			n->type.is_unsigned != n->args[1]->type.is_unsigned ||
-			type_is_string(&n->type) != type_is_string(&n->args[1]->type) ||
-			(type_is_string(&n->type) && n->type.collation != n->args[1]->type.collation) ||
-			(n->args[0]->constant && n->type.kind != n->args[1]->type.kind)))
-		return compile_unsupported(c, LIMIT_MYSQL_NULLIF_OF_DOUBLE_DATE_OR_DIFFERENT_TYPES);
-	/* A number to MariaDB 10.11.19, bytes to 10.5 and 11.8. */
-	if (n->type.hybrid && c->env->flavour == SQL_MARIADB)
-		return compile_unsupported(c, LIMIT_NULLIF_OF_HEXADECIMAL_LITERAL);
 	n->type.hybrid = n->type.zerofill = false;
 	if (n->type.kind == EVAL_T_ENUM || n->type.kind == EVAL_T_SET)
 		n->type.kind = EVAL_T_STRING;
@@ -366,48 +349,13 @@ static struct node *compile_extreme(
 	struct comparison *how = arena_zero(c->arena, sizeof(*how));
 
 	(void)function;
-	if (!merge_types(c, n->args, n->arg_count, OPERATION_BUILDS, &n->type))
+	if (!merge_types(c, n->args, n->arg_count, OPERATION_BUILDS, &n->type) ||
+		greatest_refused(c, n))
 		return NULL;
-	for (uint32_t i = 0; i < n->arg_count; i++) {
-		if (n->args[i]->type.kind == EVAL_T_NULL)
-			return compile_unsupported(c, LIMIT_GREATEST_OR_LEAST_OF_LITERAL_NULL);
-		if (type_is_int(&n->args[i]->type) && type_is_int(&n->args[0]->type) &&
-			eval_kind_of(&n->args[i]->type) != eval_kind_of(&n->args[0]->type))
-			return compile_unsupported(
-				c, LIMIT_GREATEST_OR_LEAST_OF_SIGNED_AND_UNSIGNED);
-		if ((n->args[i]->type.kind == EVAL_T_FLOAT) !=
-			(n->args[0]->type.kind == EVAL_T_FLOAT))
-			return compile_unsupported(c, LIMIT_GREATEST_OR_LEAST_OF_FLOAT_AND_OTHERS);
-		if (c->env->flavour == SQL_MYSQL && n->type.kind == EVAL_T_DECIMAL &&
-			n->args[i]->type.decimals != n->args[0]->type.decimals)
-			return compile_unsupported(
-				c, LIMIT_MYSQL_GREATEST_OR_LEAST_OF_DIFFERENT_DECIMALS);
-	}
 	n->type.not_int = n->type.kind == EVAL_T_DECIMAL || n->type.kind == EVAL_T_DOUBLE;
 	how->as = n->type;
 	how->collation = n->type.collation;
-	if (n->type.kind == EVAL_T_STRING && n->arg_count > 2 &&
-		c->env->flavour == SQL_MARIADB && c->env->version < 100600)
-		return compile_unsupported(
-			c, LIMIT_MARIADB_10_5_GREATEST_OR_LEAST_OF_THREE_STRINGS);
-	if (n->type.kind == EVAL_T_STRING) {
-		/* The servers compare as numbers when a number is among them. */
-		n->type.text_only = true;
-		for (uint32_t i = 0; i < n->arg_count; i++) {
-			if (!type_is_string(&n->args[i]->type) &&
-				n->args[i]->type.kind != EVAL_T_NULL)
-				return compile_unsupported(c, LIMIT_GREATEST_OF_STRINGS_AND_OTHERS);
-			if (n->args[i]->type.hybrid)
-				return compile_unsupported(c, LIMIT_GREATEST_OF_STRINGS_AND_OTHERS);
-		}
-	} else if (type_is_temporal(&n->type)) {
-		for (uint32_t i = 0; i < n->arg_count; i++) {
-			if (n->args[i]->type.kind != n->type.kind &&
-				n->args[i]->type.kind != EVAL_T_NULL)
-				return compile_unsupported(
-					c, LIMIT_GREATEST_OF_DIFFERENT_TEMPORAL_TYPES);
-		}
-	}
+	n->type.text_only |= n->type.kind == EVAL_T_STRING;
 	n->u.data = how;
 	return n;
 }

@@ -12,7 +12,7 @@ bool is_binary_literal(const struct node *n);
 /* Argument number i as text in the function's character set; false: NULL. */
 bool text_arg(const struct node *n, struct frame *f, uint32_t i, struct span *out) MUST_CHECK;
 /* An integer argument, large ones cut to what fits int64_t; false: NULL. */
-bool int_arg(const struct node *n, struct frame *f, uint32_t i, int64_t *out) MUST_CHECK;
+bool int_arg(const struct node *n, struct frame *f, uint32_t i, int64_t *out);
 struct eval_value text_result(const struct node *n, struct span s);
 struct eval_value buf_result(const struct node *n, struct frame *f, struct buf *text);
 enum charset charset_of(const struct node *n);
@@ -30,6 +30,8 @@ struct node *compile_all(struct compiler *c, struct node *n, const struct functi
 /* A string like the first argument. */
 struct node *compile_first(
 	struct compiler *c, struct node *n, const struct function *function);
+/* A number, or a text that gives way to others as the text of a number does. */
+bool is_number_text(const struct node *n);
 /* INSERT(INSERT(number, ...), ...): the inner one may have the set of the number's text. */
 bool has_number_text(const struct node *n);
 /* 'a' 'b', or anything that is longer in the statement than its value with quotes. */

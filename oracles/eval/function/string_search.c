@@ -4,12 +4,12 @@
 
 #include "eval/compile.h"
 #include "eval/function/string.h"
-#include "eval/limits/release.h"
+#include "eval/limits/guards.h"
 #include "eval/operator/comparison.h"
 
 static node_fn run_find_in_set, run_strcmp;
 
-static bool is_number_text(const struct node *n)
+bool is_number_text(const struct node *n)
 {
 	return !type_is_string(&n->type) || n->type.coercibility >= 5;
 }
@@ -20,42 +20,15 @@ bool has_number_text(const struct node *n)
 	       (n->expr && n->expr->kind == SQL_EXPR_CALL && n->arg_count && has_number_text(n->args[0]));
 }
 
-static bool bytes_beside_number(const struct node *a, const struct node *b)
-{
-	return type_is_string(&a->type) && a->type.collation == COLLATION_BINARY &&
-	       !type_is_string(&b->type);
-}
-
 static struct node *compile_relate(
 	struct compiler *c, struct node *n, const struct function *function)
 {
-	/* Of a constant it is the place in the column's list. */
-	if (function->fn == run_find_in_set && n->args[1]->type.kind == EVAL_T_SET)
-		return compile_unsupported(c, LIMIT_FIND_IN_SET_IN_SET_COLUMN);
-	if (c->env->flavour == SQL_MYSQL && function->fn == run_strcmp &&
-		!(type_is_string(&n->args[0]->type) && type_is_string(&n->args[1]->type)))
-		return compile_unsupported(c, LIMIT_MYSQL_STRCMP_OF_OTHER_THAN_STRINGS);
-	/* Under which collation the texts of two numbers meet changed with the releases. */
-	if (c->env->flavour == SQL_MARIADB && function->fn == run_strcmp &&
-		is_number_text(n->args[0]) && is_number_text(n->args[1]))
-		return compile_unsupported(c, LIMIT_STRCMP_OF_TEXTS_OF_TWO_NUMBERS);
-	if (c->env->flavour == SQL_MYSQL &&
-		(n->args[0]->type.kind == EVAL_T_NULL || n->args[1]->type.kind == EVAL_T_NULL))
-		return compile_unsupported(c, LIMIT_MYSQL_PLACE_OF_LITERAL_NULL);
-	/* Its bytes are made characters first, which can fail (error 3854). */
-	if (c->env->flavour == SQL_MYSQL &&
-		(n->args[0]->type.hybrid != n->args[1]->type.hybrid ||
-			(n->args[0]->type.kind == EVAL_T_BIT) !=
-				(n->args[1]->type.kind == EVAL_T_BIT)))
-		return compile_unsupported(c, LIMIT_MYSQL_HEXADECIMAL_LITERAL_WITH_TEXT);
-	if (c->env->flavour == SQL_MYSQL && (bytes_beside_number(n->args[0], n->args[1]) ||
-						    bytes_beside_number(n->args[1], n->args[0])))
-		return compile_unsupported(c, LIMIT_MYSQL_BINARY_STRING_WITH_NUMBER_TEXT);
-	/* INSTR and LOCATE search by the first one's collation. */
-	if (c->env->flavour == SQL_MYSQL && function->fn != run_strcmp &&
-		type_is_string(&n->args[0]->type) && type_is_string(&n->args[1]->type) &&
-		n->args[0]->type.collation != n->args[1]->type.collation)
-		return compile_unsupported(c, LIMIT_MYSQL_STRINGS_OF_DIFFERENT_COLLATIONS);
+	bool compares = function->fn == run_strcmp;
+
+	if ((function->fn == run_find_in_set && find_in_set_refused(c, n->args)) ||
+		(compares && strcmp_refused(c, n->args)) || two_texts_refused(c, n->args) ||
+		(!compares && search_refused(c, n->args)))
+		return NULL;
 	if (!string_result(c, n, n->args, 2, OPERATION_COMPARES))
 		return NULL;
 	n->type = type_int(false);

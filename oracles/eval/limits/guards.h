@@ -65,6 +65,16 @@ bool round_refused(struct compiler *c, const struct node *round) MUST_CHECK;
 bool round_to_places_refused(struct compiler *c, const struct node *round) MUST_CHECK;
 bool round_to_tens_refused(struct compiler *c, const struct node *round) MUST_CHECK;
 
+/* NULLIF; GREATEST and LEAST, which have the merged type. */
+bool nullif_refused(struct compiler *c, const struct node *nullif) MUST_CHECK;
+bool greatest_refused(struct compiler *c, const struct node *greatest) MUST_CHECK;
+
+/* Two texts: of FIND_IN_SET; of STRCMP; of all; of those that search one in the other. */
+bool find_in_set_refused(struct compiler *c, struct node *const *pair) MUST_CHECK;
+bool strcmp_refused(struct compiler *c, struct node *const *pair) MUST_CHECK;
+bool two_texts_refused(struct compiler *c, struct node *const *pair) MUST_CHECK;
+bool search_refused(struct compiler *c, struct node *const *pair) MUST_CHECK;
+
 /* A date and an amount, which is of that unit. */
 bool interval_refused(struct compiler *c, const struct node *interval, enum sql_unit unit) MUST_CHECK;
 
@@ -72,6 +82,14 @@ bool interval_refused(struct compiler *c, const struct node *interval, enum sql_
 bool comparison_refused(struct compiler *c, struct node *const *pair) MUST_CHECK;
 bool time_comparison_refused(struct compiler *c, struct node *const *pair) MUST_CHECK;
 bool number_comparison_refused(struct compiler *c, struct node *const *pair) MUST_CHECK;
+
+/* Rows: two values of one place, before and behind how they are compared; the same in x IN (several rows). */
+bool row_pair_refused(struct compiler *c, struct node *const *pair) MUST_CHECK;
+bool row_among_refused(struct compiler *c, struct node *const *pair) MUST_CHECK;
+bool row_comparison_refused(
+	struct compiler *c, struct node *const *pair, const struct comparison *how) MUST_CHECK;
+bool row_comparison_among_refused(
+	struct compiler *c, struct node *const *pair, const struct comparison *how) MUST_CHECK;
 
 /* x BETWEEN low AND high: before it is known how they are compared; as numbers; as dates or times, where
  * `how` has three: x and low, x and high, low and high. */

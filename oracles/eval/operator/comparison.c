@@ -644,6 +644,33 @@ static bool constant_fails(struct compiler *c, const struct node *n)
 	return outcome.status == EVAL_ERROR;
 }
 
+/* The values of one place of two rows.  `among`: of several rows in IN. */
+static bool compile_row_pair(
+	struct compiler *c, struct node **pair, bool among, struct comparison *how)
+{
+	if (row_pair_refused(c, pair))
+		return false;
+	if (constant_fails(c, pair[0]) || constant_fails(c, pair[1])) {
+		compile_unsupported(c, LIMIT_ERROR_IN_CONSTANT_OF_ROW);
+		return false;
+	}
+	if ((among && row_among_refused(c, pair)) ||
+		!operator_comparison_of(c, pair[0], pair[1], how) ||
+		row_comparison_refused(c, pair, how))
+		return false;
+	how->year = 0;
+	how->ahead = NOT_AHEAD;
+	if (!among)
+		return true;
+	how->rounds = false; /* among several rows a DECIMAL has all its digits */
+	if (row_comparison_among_refused(c, pair, how))
+		return false;
+	if (how->as.kind == EVAL_T_STRING && c->env->flavour == SQL_MARIADB &&
+		type_is_string(&pair[0]->type))
+		how->collation = pair[0]->type.collation;
+	return true;
+}
+
 static struct node *compile_compare_rows(struct compiler *c, const struct sql_expr *e,
 	enum sql_op op, struct node *l, struct node *r)
 {
@@ -654,44 +681,10 @@ static struct node *compile_compare_rows(struct compiler *c, const struct sql_ex
 	if (!node_is_row(l) || !node_is_row(r) || l->arg_count != r->arg_count)
 		return compile_error(c, 1241, "rows of different sizes");
 	for (uint32_t i = 0; i < l->arg_count; i++) {
-		if (node_is_row(l->args[i]) || node_is_row(r->args[i]))
-			return compile_unsupported(c, LIMIT_ROWS_WITHIN_ROWS);
-		if (constant_fails(c, l->args[i]) || constant_fails(c, r->args[i]))
-			return compile_unsupported(c, LIMIT_ERROR_IN_CONSTANT_OF_ROW);
-		if (among && (l->args[i]->type.hybrid || r->args[i]->type.hybrid))
-			return compile_unsupported(c, LIMIT_ROWS_WITH_HEXADECIMAL_LITERAL_IN_IN);
 		n->args[2 * i] = l->args[i];
 		n->args[2 * i + 1] = r->args[i];
-		if (!operator_comparison_of(c, l->args[i], r->args[i], &how[i]))
+		if (!compile_row_pair(c, &n->args[2 * i], among, &how[i]))
 			return NULL;
-		/* No constant is a YEAR here, except beside = in MySQL. */
-		if (how[i].year && c->env->flavour == SQL_MYSQL)
-			return compile_unsupported(c, LIMIT_MYSQL_YEAR_AND_CONSTANT_IN_ROWS);
-		how[i].year = 0;
-		how[i].ahead = NOT_AHEAD;
-		/* Among several rows a DECIMAL has all its digits. */
-		if (among)
-			how[i].rounds = false;
-		/* MariaDB compares them in the collation of the left one, byte by byte as they are. */
-		if (among && how[i].as.kind == EVAL_T_STRING && c->env->flavour == SQL_MARIADB &&
-			type_is_string(&l->args[i]->type)) {
-			if (type_is_string(&r->args[i]->type) && !(r->args[i]->literal &&
-					text_is_ascii(r->args[i]->u.value.s)) &&
-				collation_charset(l->args[i]->type.collation) !=
-					collation_charset(r->args[i]->type.collation))
-				return compile_unsupported(
-					c, LIMIT_ROWS_OF_DIFFERENT_CHARACTER_SETS_IN_IN);
-			how[i].collation = l->args[i]->type.collation;
-		}
-		/* NULL counts as a text: beside it an integer becomes a DECIMAL, and that a DOUBLE. */
-		if (among && c->env->flavour == SQL_MARIADB && how[i].as.kind != EVAL_T_STRING &&
-			!type_is_temporal(&how[i].as) &&
-			(l->args[i]->type.kind == EVAL_T_NULL || r->args[i]->type.kind == EVAL_T_NULL))
-			return compile_unsupported(c, LIMIT_ROWS_WITH_NULL_AND_NUMBERS_IN_IN);
-		if (among && !type_is_temporal(&how[i].as) &&
-			type_is_string(&l->args[i]->type) != type_is_string(&r->args[i]->type) &&
-			l->args[i]->type.kind != EVAL_T_NULL && r->args[i]->type.kind != EVAL_T_NULL)
-			return compile_unsupported(c, LIMIT_ROWS_OF_TEXTS_AND_NUMBERS_IN_IN);
 	}
 	n->op = (uint8_t)op;
 	n->type = type_bool();

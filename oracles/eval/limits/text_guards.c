@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Limits of LOCATE, INSTR, FIND_IN_SET and STRCMP: two texts, args[0] and args[1]. */
+#include "eval/function/string.h"
+#include "eval/limits/guards.h"
+
+static const struct eval_type *type_at(const struct guarded *g, uint32_t i)
+{
+	return &g->args[i]->type;
+}
+
+/* Of a constant it is the place in the column's list. */
+static bool in_set_column(const struct guarded *g)
+{
+	return type_at(g, 1)->kind == EVAL_T_SET;
+}
+
+bool find_in_set_refused(struct compiler *c, struct node *const *pair)
+{
+	static const struct guard guards[] = {
+		{LIMIT_FIND_IN_SET_IN_SET_COLUMN, in_set_column},
+	};
+	struct guarded g = {.env = c->env, .args = pair, .count = 2};
+
+	return guards_refuse(c, &g, guards, ARRAY_LEN(guards));
+}
+
+static bool both_strings(const struct guarded *g)
+{
+	return type_is_string(type_at(g, 0)) && type_is_string(type_at(g, 1));
+}
+
+static bool not_both_strings(const struct guarded *g)
+{
+	return !both_strings(g);
+}
+
+/* Under which collation the texts of two numbers meet changed with the releases. */
+static bool texts_of_numbers(const struct guarded *g)
+{
+	return is_number_text(g->args[0]) && is_number_text(g->args[1]);
+}
+
+bool strcmp_refused(struct compiler *c, struct node *const *pair)
+{
+	static const struct guard guards[] = {
+		{LIMIT_MYSQL_STRCMP_OF_OTHER_THAN_STRINGS, not_both_strings},
+		{LIMIT_STRCMP_OF_TEXTS_OF_TWO_NUMBERS, texts_of_numbers},
+	};
+	struct guarded g = {.env = c->env, .args = pair, .count = 2};
+
+	return guards_refuse(c, &g, guards, ARRAY_LEN(guards));
+}
+
+static bool any_null(const struct guarded *g)
+{
+	return type_at(g, 0)->kind == EVAL_T_NULL || type_at(g, 1)->kind == EVAL_T_NULL;
+}
+
+/* MySQL makes characters of its bytes first, which can fail (error 3854). */
+static bool one_is_hexadecimal(const struct guarded *g)
+{
+	return type_at(g, 0)->hybrid != type_at(g, 1)->hybrid ||
+	       (type_at(g, 0)->kind == EVAL_T_BIT) != (type_at(g, 1)->kind == EVAL_T_BIT);
+}
+
+static bool is_bytes(const struct eval_type *t)
+{
+	return type_is_string(t) && t->collation == COLLATION_BINARY;
+}
+
+static bool bytes_and_number(const struct guarded *g)
+{
+	return (is_bytes(type_at(g, 0)) && !type_is_string(type_at(g, 1))) ||
+	       (is_bytes(type_at(g, 1)) && !type_is_string(type_at(g, 0)));
+}
+
+bool two_texts_refused(struct compiler *c, struct node *const *pair)
+{
+	static const struct guard guards[] = {
+		{LIMIT_MYSQL_PLACE_OF_LITERAL_NULL, any_null},
+		{LIMIT_MYSQL_HEXADECIMAL_LITERAL_WITH_TEXT, one_is_hexadecimal},
+		{LIMIT_MYSQL_BINARY_STRING_WITH_NUMBER_TEXT, bytes_and_number},
+	};
+	struct guarded g = {.env = c->env, .args = pair, .count = 2};
+
+	return guards_refuse(c, &g, guards, ARRAY_LEN(guards));
+}
+
+/* INSTR and LOCATE search by the collation of the first. */
+static bool different_collations(const struct guarded *g)
+{
+	return both_strings(g) && type_at(g, 0)->collation != type_at(g, 1)->collation;
+}
+
+bool search_refused(struct compiler *c, struct node *const *pair)
+{
+	static const struct guard guards[] = {
+		{LIMIT_MYSQL_STRINGS_OF_DIFFERENT_COLLATIONS, different_collations},
+	};
+	struct guarded g = {.env = c->env, .args = pair, .count = 2};
+
+	return guards_refuse(c, &g, guards, ARRAY_LEN(guards));
+}
