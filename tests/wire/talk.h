@@ -6,6 +6,7 @@
 #ifndef TALK_H
 #define TALK_H
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
