@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Random joins of many tables along their keys, over a shop like the one of TPC-H. */
-#include "eval_random.h"
+#include "eval_random_internal.h"
 
 enum { JOINED_MAX = 8 };
 
@@ -41,18 +41,6 @@ static const struct link {
 	{ORDERS, SUPPLIER, "day", "since"},
 	{CUSTOMER, SUPPLIER, "acctbal", "acctbal"},
 };
-
-static uint64_t below(struct generator *g, uint64_t limit)
-{
-	return random_below(&g->random, limit);
-}
-
-static const char *pick(struct generator *g, const char *const *list, size_t count)
-{
-	return list[below(g, count)];
-}
-
-#define PICK(g, list) pick(g, list, ARRAY_LEN(list))
 
 static void number_or_null(struct generator *g, unsigned limit, struct buf *out)
 {

@@ -23,7 +23,8 @@ struct generator {
 struct generated_column {
 	const char *name, *definition;
 };
-extern const struct generated_column generated_columns[];
+extern const struct generated_column generated_columns[]; /* the last has no name */
+extern const size_t generated_column_count;
 
 void generate_create(struct generator *g, const char *name, struct buf *out);
 /* One row of literals, `id` first. */

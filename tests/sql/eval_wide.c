@@ -1,34 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Queries of more kinds than eval_random.c makes: groups and orders of every column type, set
  * operations, subqueries in every place, derived tables, CTEs, nested joins. */
-#include "eval_random.h"
+#include "eval_random_internal.h"
 
 #include <string.h>
 
 #include "base/attr.h"
-
-static uint64_t below(struct generator *g, uint64_t limit)
-{
-	return random_below(&g->random, limit);
-}
-
-static bool chance(struct generator *g, uint64_t one_in)
-{
-	return below(g, one_in) == 0;
-}
-
-#define PICK(g, list) ((list)[below((g), ARRAY_LEN(list))])
 
 /* ---- pieces ---- */
 
 /* Any column of the wide table. */
 static const char *wide_column(struct generator *g)
 {
-	size_t count = 0;
-
-	while (generated_columns[count].name)
-		count++;
-	return generated_columns[below(g, count)].name;
+	return generated_columns[below(g, generated_column_count)].name;
 }
 
 static const char *const compare[] = {"=", "<>", "<", "<=", ">", ">="};
