@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the policies do when the disk stalls, and what failing system calls leave behind. */
+#include "unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "writer_checks.h"
+
+/* ---- a disk that stalls ---- */
+
+struct gate {
+	pthread_mutex_t lock;
+	pthread_cond_t opened;
+	bool open;
+	uint64_t writes;
+	/* faults */
+	uint64_t room; /* bytes until the disk is full */
+	int errnum;    /* what it says then */
+	bool short_writes;
+	bool sync_fails;
+	struct random random;
+};
+
+static ssize_t gate_write(void *data, int fd, const void *ptr, size_t len)
+{
+	struct gate *gate = data;
+
+	pthread_mutex_lock(&gate->lock);
+	gate->writes++;
+	while (!gate->open)
+		pthread_cond_wait(&gate->opened, &gate->lock);
+	if (gate->short_writes) {
+		if (random_below(&gate->random, 4) == 0) {
+			pthread_mutex_unlock(&gate->lock);
+			errno = EINTR;
+			return -1;
+		}
+		len = 1 + random_below(&gate->random, len);
+	}
+	if (gate->errnum && len > gate->room) {
+		len = gate->room; /* as a real file system: what fits is written first */
+		if (!len) {
+			pthread_mutex_unlock(&gate->lock);
+			errno = gate->errnum;
+			return -1;
+		}
+	}
+	gate->room -= len;
+	pthread_mutex_unlock(&gate->lock);
+	return write(fd, ptr, len);
+}
+
+static int gate_sync(void *data, int fd)
+{
+	struct gate *gate = data;
+
+	(void)fd;
+	if (gate->sync_fails) {
+		errno = EIO;
+		return -1;
+	}
+	return 0;
+}
+
+static int gate_truncate(void *data, int fd, uint64_t size)
+{
+	(void)data;
+	return ftruncate(fd, (off_t)size);
+}
+
+static void gate_init(struct gate *gate, struct trace_io *io)
+{
+	memset(gate, 0, sizeof(*gate));
+	pthread_mutex_init(&gate->lock, NULL);
+	pthread_cond_init(&gate->opened, NULL);
+	gate->open = true;
+	gate->room = UINT64_MAX;
+	*io = (struct trace_io){gate_write, gate_sync, gate_truncate, gate};
+}
+
+static void gate_set(struct gate *gate, bool open)
+{
+	pthread_mutex_lock(&gate->lock);
+	gate->open = open;
+	pthread_cond_broadcast(&gate->opened);
+	pthread_mutex_unlock(&gate->lock);
+}
+
+/* Emits into a stalled disk until something is lost, lets the disk go, emits on. */
+static void stall(enum trace_policy policy, struct seen *seen, uint64_t *sent, bool *closed_ok,
+	struct err *err)
+{
+	struct trace_writer_options options;
+	struct trace_writer_stats stats;
+	struct trace_producer *producer;
+	struct trace_writer *writer;
+	struct trace_io io;
+	struct gate gate;
+	char *dir = temp_dir(), *path = temp_path(dir, "trace");
+	uint64_t number = 0, after;
+
+	gate_init(&gate, &io);
+	trace_writer_defaults(&options);
+	options.block_size = 4096;
+	options.buffer_size_max = 64 * 1024;
+	options.policy = policy;
+	options.wait_ms_max = 20;
+	options.io = &io;
+	writer = open_writer(path, &options);
+	producer = trace_producer_open(writer);
+	gate_set(&gate, false);
+	do {
+		for (int i = 0; i < 100; i++)
+			numbered_emit(producer, 0, number++);
+		trace_writer_stats(writer, &stats);
+		/* At most the buffer, the block in hand and the stale ones wait in memory. */
+		HOLDS(stats.backlog_bytes <= options.buffer_size_max + 4 * 8192);
+	} while (!stats.lost_records);
+	gate_set(&gate, true);
+	/* Until the disk has caught up. */
+	do
+		trace_writer_stats(writer, &stats);
+	while (stats.backlog_bytes);
+	after = number;
+	while (number < after + 100)
+		numbered_emit(producer, 0, number++);
+	trace_producer_close(producer);
+	*closed_ok = trace_writer_close(writer, err);
+	see(path, false, seen);
+	*sent = number;
+	free(path);
+	temp_dir_remove(dir);
+}
+
+START_TEST(drop_policy_tells_how_much)
+{
+	struct seen seen;
+	struct err err;
+	uint64_t sent;
+	bool ok;
+
+	stall(TRACE_POLICY_DROP, &seen, &sent, &ok, &err);
+	ck_assert(ok);
+	ck_assert_uint_gt(seen.lost, 0);
+	ck_assert_uint_eq(seen.notes + seen.lost, sent);
+	ck_assert_uint_eq(seen.next[0], sent); /* what came after is there */
+	ck_assert_uint_eq(seen.waited, 0);
+	ck_assert_uint_eq(seen.totals.lost_records, seen.lost);
+	ck_assert_str_eq(seen.last_footer, "end");
+}
+END_TEST
+
+START_TEST(wait_policy_waits_then_drops)
+{
+	struct seen seen;
+	struct err err;
+	uint64_t sent;
+	bool ok;
+
+	stall(TRACE_POLICY_WAIT, &seen, &sent, &ok, &err);
+	ck_assert(ok);
+	ck_assert_uint_gt(seen.lost, 0);
+	ck_assert_uint_eq(seen.notes + seen.lost, sent);
+	ck_assert_uint_eq(seen.next[0], sent);
+}
+END_TEST
+
+START_TEST(stop_policy_stops)
+{
+	struct seen seen;
+	struct err err;
+	uint64_t sent;
+	bool ok;
+
+	stall(TRACE_POLICY_STOP, &seen, &sent, &ok, &err);
+	ck_assert(!ok);
+	ck_assert_msg(strstr(err.text, "policy stop") && strstr(err.text, "records were lost"),
+		"%s", err.text);
+	ck_assert_uint_gt(seen.stopped, 0);
+	ck_assert_uint_eq(seen.notes + seen.lost, sent);
+	ck_assert_uint_lt(seen.next[0], sent - 100); /* nothing after the stop */
+	ck_assert_str_eq(seen.last_footer, "stopped");
+}
+END_TEST
+
+static void *open_gate_when_waiting(void *arg)
+{
+	struct gate *gate = arg;
+
+	gate_set(gate, true);
+	return NULL;
+}
+
+/* A wait that ends well loses nothing, and stands in the trace. */
+START_TEST(wait_policy_tells_of_waiting)
+{
+	struct trace_writer_options options;
+	struct trace_writer_stats stats = {0};
+	struct trace_producer *producer;
+	struct trace_writer *writer;
+	struct trace_io io;
+	struct gate gate;
+	struct seen seen;
+	char *dir = temp_dir(), *path = temp_path(dir, "trace");
+	pthread_t thread;
+	uint64_t number = 0;
+
+	gate_init(&gate, &io);
+	trace_writer_defaults(&options);
+	options.block_size = 4096;
+	options.buffer_size_max = 64 * 1024;
+	options.policy = TRACE_POLICY_WAIT;
+	options.wait_ms_max = 250 * 1000;
+	options.io = &io;
+	writer = open_writer(path, &options);
+	producer = trace_producer_open(writer);
+	/* Whether the producer is caught waiting depends on the scheduler: until it was. */
+	while (stats.waited_ns == 0) {
+		gate_set(&gate, false);
+		do {
+			numbered_emit(producer, 0, number++);
+			trace_writer_stats(writer, &stats);
+		} while (stats.backlog_bytes + 2 * 4096 < options.buffer_size_max);
+		ck_assert_int_eq(pthread_create(&thread, NULL, open_gate_when_waiting, &gate), 0);
+		for (int i = 0; i < 5000; i++)
+			numbered_emit(producer, 0, number++);
+		pthread_join(thread, NULL);
+		trace_writer_stats(writer, &stats);
+	}
+	trace_producer_close(producer);
+	close_writer(writer);
+	see(path, false, &seen);
+	ck_assert_uint_eq(seen.notes, number);
+	ck_assert_uint_eq(seen.lost, 0);
+	ck_assert_uint_gt(seen.waited, 0);
+	ck_assert(seen.totals.clean);
+	free(path);
+	temp_dir_remove(dir);
+}
+END_TEST
+
+/* ---- system calls that fail ---- */
+
+START_TEST(short_writes_are_completed)
+{
+	struct trace_writer_options options;
+	struct trace_writer *writer;
+	struct trace_io io;
+	struct gate gate;
+	struct seen seen;
+	char *dir = temp_dir(), *path = temp_path(dir, "trace");
+
+	gate_init(&gate, &io);
+	gate.short_writes = true;
+	trace_writer_defaults(&options);
+	options.block_size = 4096;
+	options.io = &io;
+	writer = open_writer(path, &options);
+	run_workers(writer, 1000, work);
+	close_writer(writer);
+	see(path, true, &seen);
+	ck_assert_uint_eq(seen.notes, THREADS * 1000);
+	ck_assert(seen.totals.clean);
+	free(path);
+	temp_dir_remove(dir);
+}
+END_TEST
+
+/* The disk fills up at any byte of the file: what is there reads, and the numbers add up. */
+static void full_disk(uint64_t room, int errnum, bool room_again)
+{
+	struct trace_writer_options options;
+	struct trace_writer *writer;
+	struct trace_producer *producer;
+	struct trace_io io;
+	struct gate gate;
+	struct seen seen;
+	struct stat st;
+	struct err err;
+	char *dir = temp_dir(), *path = temp_path(dir, "trace");
+	uint64_t sent = 0;
+
+	gate_init(&gate, &io);
+	gate.room = room;
+	gate.errnum = errnum;
+	trace_writer_defaults(&options);
+	options.block_size = 1024;
+	options.sync = TRACE_SYNC_ALWAYS;
+	options.io = &io;
+	writer = trace_writer_open(path, &options, &err);
+	if (!writer) {
+		HOLDS(err.errnum == errnum);
+		HOLDS(stat(path, &st) < 0); /* no header, no file */
+		free(path);
+		temp_dir_remove(dir);
+		return;
+	}
+	producer = trace_producer_open(writer);
+	while (!trace_writer_stopped(writer, NULL)) {
+		numbered_emit(producer, 0, sent++);
+		HOLDS(sent < 1000000);
+	}
+	for (int i = 0; i < 10; i++)
+		numbered_emit(producer, 0, sent++);
+	HOLDS(trace_writer_stopped(writer, &err));
+	HOLDS(strstr(err.text, strerror(errnum)));
+	trace_producer_close(producer);
+	if (room_again) {
+		pthread_mutex_lock(&gate.lock);
+		gate.room = UINT64_MAX;
+		pthread_mutex_unlock(&gate.lock);
+	}
+	HOLDS(!trace_writer_close(writer, &err));
+	HOLDS(strstr(err.text, path) && strstr(err.text, "bytes") && strstr(err.text, "readable") &&
+		strstr(err.text, "records were lost"));
+	EQUAL(err.errnum, errnum);
+	see(path, false, &seen);
+	EQUAL(seen.totals.bytes_torn, 0); /* the torn block was cut off */
+	EQUAL(seen.totals.bytes_damaged, 0);
+	if (room_again) {
+		EQUAL(seen.notes + seen.lost, sent);
+		HOLDS(seen.stopped > 0);
+		HOLDS(seen.totals.clean);
+		HOLDS(strcmp(seen.last_footer, "stopped") == 0);
+		HOLDS(strstr(seen.gap_detail, "recording stopped"));
+	} else {
+		HOLDS(seen.notes < sent);
+	}
+	free(path);
+	temp_dir_remove(dir);
+}
+
+START_TEST(full_disk_leaves_a_readable_trace)
+{
+	for (uint64_t room = 0; room < 3000; room += 37) {
+		full_disk(room, ENOSPC, room % 2);
+		full_disk(room, room % 3 ? EIO : EFBIG, room % 5 == 0);
+	}
+}
+END_TEST
+
+/* Who drops records goes on when there is room again, in one file and in segments. */
+static void room_comes_back(uint64_t room, uint64_t segment_size)
+{
+	struct trace_writer_options options;
+	struct trace_writer_stats stats;
+	struct trace_writer *writer;
+	struct trace_producer *producer;
+	struct trace_io io;
+	struct gate gate;
+	struct seen seen;
+	struct err err;
+	char *dir = temp_dir(), *path = temp_path(dir, "trace");
+	uint64_t sent = 0, after;
+
+	gate_init(&gate, &io);
+	gate.room = room;
+	gate.errnum = ENOSPC;
+	trace_writer_defaults(&options);
+	options.block_size = 1024;
+	options.flush_interval_ms = 1;
+	options.policy = TRACE_POLICY_DROP;
+	options.segment_size_max = segment_size;
+	options.io = &io;
+	writer = open_writer(path, &options);
+	producer = trace_producer_open(writer);
+	do {
+		numbered_emit(producer, 0, sent++);
+		trace_writer_stats(writer, &stats);
+	} while (!stats.paused || stats.lost_records < 10);
+	HOLDS(!trace_writer_stopped(writer, NULL));
+	pthread_mutex_lock(&gate.lock);
+	gate.room = UINT64_MAX;
+	pthread_mutex_unlock(&gate.lock);
+	do {
+		numbered_emit(producer, 0, sent++);
+		trace_writer_stats(writer, &stats);
+	} while (stats.paused);
+	after = sent;
+	while (sent < after + 100)
+		numbered_emit(producer, 0, sent++);
+	trace_producer_close(producer);
+	HOLDS(trace_writer_close(writer, &err));
+	see(path, false, &seen);
+	EQUAL(seen.totals.bytes_torn, 0);
+	EQUAL(seen.totals.bytes_damaged, 0);
+	EQUAL(seen.stopped, 0);
+	HOLDS(seen.lost > 0);
+	EQUAL(seen.notes + seen.lost, sent);
+	EQUAL(seen.next[0], sent); /* what came behind is there */
+	EQUAL(seen.totals.lost_records, seen.lost);
+	HOLDS(strcmp(seen.last_footer, "end") == 0);
+	free(path);
+	temp_dir_remove(dir);
+}
+
+START_TEST(full_disk_with_room_again)
+{
+	for (uint64_t room = 1000; room < 3000; room += 137)
+		room_comes_back(room, 0);
+	for (uint64_t room = 5000; room < 15000; room += 371)
+		room_comes_back(room, 4096);
+}
+END_TEST
+
+START_TEST(failing_sync_stops)
+{
+	struct trace_writer_options options;
+	struct trace_writer *writer;
+	struct trace_producer *producer;
+	struct trace_io io;
+	struct gate gate;
+	struct err err;
+	char *dir = temp_dir(), *path = temp_path(dir, "trace");
+
+	gate_init(&gate, &io);
+	gate.sync_fails = true;
+	trace_writer_defaults(&options);
+	options.sync = TRACE_SYNC_ALWAYS;
+	options.io = &io;
+	writer = open_writer(path, &options);
+	producer = trace_producer_open(writer);
+	numbered_emit(producer, 0, 0);
+	trace_producer_flush(producer);
+	while (!trace_writer_stopped(writer, NULL))
+		;
+	trace_producer_close(producer);
+	ck_assert(!trace_writer_close(writer, &err));
+	ck_assert_int_eq(err.errnum, EIO);
+	free(path);
+	temp_dir_remove(dir);
+}
+END_TEST
+
+UNIT_MAIN("trace_full_disk", drop_policy_tells_how_much, wait_policy_waits_then_drops, stop_policy_stops,
+	wait_policy_tells_of_waiting, short_writes_are_completed, full_disk_with_room_again,
+	full_disk_leaves_a_readable_trace, failing_sync_stops)
