@@ -11,7 +11,7 @@ struct capture_node {
 	const char *name, *address;
 	atomic_bool announced;             /* its server record was written */
 	atomic_uint_fast8_t level;         /* the global isolation level; enum txn_level */
-	atomic_uint_fast8_t hidden_levels; /* HIDDEN_* of db/hidden_levels.h */
+	atomic_uint_fast8_t hidden_levels; /* HIDDEN_* of db/levels_in_programs.h */
 	atomic_uint_fast8_t flavour;       /* enum server_flavour */
 	atomic_bool refuses;               /* the last connection could not be made */
 	bool rollback_on_timeout;          /* innodb_rollback_on_timeout, when known */

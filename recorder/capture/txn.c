@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 #include "capture/capture_internal.h"
-#include "db/hidden_levels.h"
+#include "db/levels_in_programs.h"
 #include "server/errors.h"
 #include "server/flavour.h"
 #include "sql/text/raw_token.h"

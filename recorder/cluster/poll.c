@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "capture/cluster_event.h"
-#include "db/hidden_levels.h"
+#include "db/levels_in_programs.h"
 #include "server/errors.h"
 #include "sql/text/stmt_classify.h"
 #include "trace/doubts.h"

@@ -12,7 +12,7 @@
 #include "cluster/cluster.h"
 #include "commands/proxy_options.h"
 #include "commands/recorder_commands.h"
-#include "db/hidden_levels.h"
+#include "db/levels_in_programs.h"
 #include "proxy/proxy.h"
 #include "proxy/server_context.h"
 

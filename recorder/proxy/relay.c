@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "proxy/parse_later.h"
+#include "proxy/batched_parsing.h"
 #include "proxy/session.h"
 
 static void take_mail(struct relay_worker *w)

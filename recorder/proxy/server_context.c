@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "db/answer.h"
-#include "db/hidden_levels.h"
+#include "db/levels_in_programs.h"
 #include "db/own_objects.h"
 #include "db/stored_programs.h"
 #include "db/variables.h"

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "proxy/parse_later.h"
+#include "proxy/batched_parsing.h"
 #include "server/errors.h"
 
 /* epoll's data: the session, and its side in the lowest bit. */

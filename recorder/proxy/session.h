@@ -3,7 +3,7 @@
  * A session of the relay: its two sockets, what waits between them, and what was understood of it.
  * Inside of proxy/ only; see proxy/relay.h for how it works.
  *
- * connect.c brings a session up to the server's first byte, session.c passes bytes, parse_later.c shows
+ * connect.c brings a session up to the server's first byte, session.c passes bytes, batched_parsing.c shows
  * them to the parser, relay.c is the worker's loop around all.
  */
 #ifndef PROXY_SESSION_H

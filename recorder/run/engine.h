@@ -14,8 +14,8 @@
 
 #include "instrument/tables.h"
 #include "run/client.h"
+#include "run/lock_waits.h"
 #include "run/snapshot.h"
-#include "run/watch.h"
 #include "trace/record.h"
 
 struct run_event;

@@ -8,7 +8,7 @@
  *    sent when all sessions are settled: each is idle, or known to wait for a lock *after* the last
  *    answer of any session came.  A session that an answer let go on is therefore noticed before
  *    anything else is sent, and the schedule is scanned from its start again.
- * 2. That a statement is blocked is known from the server (run/watch.h).  Time alone decides only
+ * 2. That a statement is blocked is known from the server (run/lock_waits.h).  Time alone decides only
  *    where the server's views cannot be read, and for statements that neither wait nor answer.
  * 3. Statements after an error or a deadlock still go out, to the same session.
  * 4. A lost connection ends its session: the rest of its statements is not sent.  A server that

@@ -8,7 +8,7 @@
 #include "mvcc/plan/key_ranges.h"
 #include "mvcc/plan/plan.h"
 #include "mvcc/plan/stored_program.h"
-#include "mvcc/search/order_free.h"
+#include "mvcc/search/wrong_in_any_order.h"
 #include "mvcc/solver.h"
 #include "mvcc/store/visibility.h"
 #include "mvcc/unknown/learn_table.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Isolation levels that a server's own programs set, so that no session's text shows them. */
-#ifndef DB_HIDDEN_LEVELS_H
-#define DB_HIDDEN_LEVELS_H
+#ifndef DB_LEVELS_IN_PROGRAMS_H
+#define DB_LEVELS_IN_PROGRAMS_H
 
 #include <mysql.h>
 

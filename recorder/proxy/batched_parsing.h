@@ -3,8 +3,8 @@
  * Showing to a session's parser what was read of it: at once, or together with the reads of other
  * sessions (proxy/relay.h, "Parsing").
  */
-#ifndef PROXY_PARSE_LATER_H
-#define PROXY_PARSE_LATER_H
+#ifndef PROXY_BATCHED_PARSING_H
+#define PROXY_BATCHED_PARSING_H
 
 #include "proxy/session.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Answers that are wrong in every order of events. */
-#ifndef MVCC_SEARCH_ORDER_FREE_H
-#define MVCC_SEARCH_ORDER_FREE_H
+#ifndef MVCC_SEARCH_WRONG_IN_ANY_ORDER_H
+#define MVCC_SEARCH_WRONG_IN_ANY_ORDER_H
 
 #include <stdbool.h>
 #include <stdint.h>

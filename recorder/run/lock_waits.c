@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "run/watch.h"
+#include "run/lock_waits.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "proxy/parse_later.h"
+#include "proxy/batched_parsing.h"
 
 #include "base/clock.h"
 #include "base/mem.h"

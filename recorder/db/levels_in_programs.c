@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "db/hidden_levels.h"
+#include "db/levels_in_programs.h"
 
 #include "db/answer.h"
 #include "db/own_objects.h"

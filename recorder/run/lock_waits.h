@@ -7,8 +7,8 @@
  * are renewed only when nobody read them for 0.1 s, so asking more often shows the same picture for
  * ever.  Metadata, table and user-level locks show in the process list.
  */
-#ifndef RUN_WATCH_H
-#define RUN_WATCH_H
+#ifndef RUN_LOCK_WAITS_H
+#define RUN_LOCK_WAITS_H
 
 #include <mysql.h>
 

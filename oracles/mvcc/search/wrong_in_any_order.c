@@ -9,7 +9,7 @@
  *
  * Sequence numbers: a statement is executed between its begin_seq and its seq.
  */
-#include "mvcc/search/order_free.h"
+#include "mvcc/search/wrong_in_any_order.h"
 
 #include "mvcc/execute/compare_answer.h"
 #include "mvcc/execute/execute.h"
