@@ -293,7 +293,7 @@ static struct node *compile_kind(struct compiler *c, const struct sql_expr *e)
 
 /* A constant that fails may be computed before the rows are, and where a constant is NULL the rest
  * may not be computed at all: whether there is an error depends on optimizers. */
-static void look_at_constant(struct compiler *c, const struct node *n)
+static void note_constant(struct compiler *c, const struct node *n)
 {
 	struct eval_outcome outcome = {0};
 	struct run run = compile_run(c, &outcome);
@@ -333,7 +333,7 @@ static bool is_of_clock(const struct node *n)
 }
 
 /* What has the current time in it is a constant to MariaDB, too. */
-static void look_at_clock(struct compiler *c, const struct node *n)
+static void note_clock(struct compiler *c, const struct node *n)
 {
 	struct eval_outcome outcome = {0};
 	struct run run = compile_run(c, &outcome);
@@ -348,7 +348,7 @@ static void look_at_clock(struct compiler *c, const struct node *n)
 	c->cut_constant |= run_erred(&run);
 }
 
-/* MySQL 5.6 asks for the arguments behind a NULL. */
+/* MySQL 5.6 computes the arguments behind a NULL, too. */
 static bool fails_within(const struct node *n, struct frame *f)
 {
 	struct run *run = f->run;
@@ -377,8 +377,8 @@ static struct eval_value run_guarded(const struct node *n, struct frame *f)
 		return run_unsupported(run, LIMIT_MYSQL5_ERROR_IN_WHAT_NEED_NOT_BE_ASKED);
 	if (n->with_failing && !run->failed)
 		return run_unsupported(run, LIMIT_CONSTANT_THAT_FAILS_AND_IS_NOT_ASKED_FOR);
-	/* Where it was computed when the statement was prepared, MariaDB did not ask for strict mode, and
-	 * MySQL said so before anything else. */
+	/* A constant may be computed when the server prepares the statement.  MariaDB does not
+	 * apply strict mode then.  MySQL reports that error before all others. */
 	if (n->with_cut && run->strict &&
 		(run->env->flavour == SQL_MARIADB ? run_erred(run)
 						  : !run->failed || run->outcome->error != 1292))
@@ -430,9 +430,9 @@ struct node *compile_expr(struct compiler *c, const struct sql_expr *e)
 		e->kind != SQL_EXPR_QUANTIFIED && all_constant(n))
 		n->constant = true;
 	if (n->constant)
-		look_at_constant(c, n);
+		note_constant(c, n);
 	else
-		look_at_clock(c, n);
+		note_clock(c, n);
 	if (!c->depth && c->failing_constant && !n->constant) {
 		compile_unsupported(c, LIMIT_CONSTANT_THAT_FAILS_IN_CONDITION);
 		return NULL;

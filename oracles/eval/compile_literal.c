@@ -68,7 +68,7 @@ static struct node *literal_string(
 		collation = collation_of_charset(charset, mysql, c->env->version);
 		if (collation == COLLATION_NONE)
 			return compile_unsupported(c, LIMIT_CHARACTER_SET_NOT_MODELLED);
-		/* Beside the text of a number it is compared by another collation there. */
+		/* These releases compare it with the text of a number by another collation. */
 		if (!mysql && c->env->version >= 110200 && span_ieq_str(charset, "ascii"))
 			return compile_unsupported(c, LIMIT_ASCII_ON_MARIADB_11_2_AND_LATER);
 		/* MariaDB: the connection's collation where it is of that set. */

@@ -85,8 +85,8 @@ static bool see_column(void *ctx, const struct sql_expr *e)
 	return true;
 }
 
-/* DEFAULT (a + 1), which is computed when the row has its values; but where the statement says DEFAULT itself, in the
- * place where it says so. */
+/* DEFAULT (a + 1) is computed when the row has its other values.  Where the statement has the word DEFAULT
+ * it is computed in its turn. */
 static bool has_late_default(const struct eval_column *column)
 {
 	bool found = false;
@@ -96,9 +96,9 @@ static bool has_late_default(const struct eval_column *column)
 	return found;
 }
 
-/* What a column that the statement names is before it has its value, where another value reads it: its default, or what
- * its type has for nothing (seen on all releases).  Not followed: those that are computed, the next number, times and
- * BINARY(n). */
+/* Another value may read a column before the statement sets it.  The column then has its default, or else
+ * the implicit default of its type (seen on all releases).  Here are the columns for which this is not
+ * modelled: computed defaults, AUTO_INCREMENT, dates and times, BINARY(n). */
 static bool begins_odd(const struct eval_insert *ins, uint32_t i)
 {
 	const struct eval_column *column = &ins->table->columns[i];
@@ -274,8 +274,8 @@ const struct eval_table *eval_insert_table(const struct eval_insert *insert)
 	return insert->table;
 }
 
-/* MariaDB asks for no value of a column that ON DUPLICATE KEY UPDATE sets: it has what its type has for
- * nothing.  Not so where a query makes the rows, nor on MySQL. */
+/* A column that ON DUPLICATE KEY UPDATE sets needs no default in MariaDB: it has the implicit default of its
+ * type.  It needs one where a query makes the rows, and in MySQL. */
 static bool set_on_duplicate(const struct eval_insert *ins, const struct eval_env *env, uint32_t i)
 {
 	const struct eval_column *column = &ins->table->columns[i];
@@ -304,8 +304,8 @@ static bool begin_column(struct run *run, const struct eval_insert *ins, uint32_
 	return true;
 }
 
-/* One row: defaults of what is not named first, so that expressions may use them; those that are computed last, from
- * what the others have got. */
+/* One row.  The defaults of columns that are not named come first, so that expressions may read them.
+ * Computed defaults come last, because they read the other columns. */
 static bool build_row(const struct eval_insert *ins, struct run *run, size_t number,
 	struct node *const *nodes, const struct eval_value *values, struct eval_value *row)
 {
@@ -317,7 +317,7 @@ static bool build_row(const struct eval_insert *ins, struct run *run, size_t num
 
 	for (uint32_t i = 0; i < table->column_count; i++) {
 		bool named = is_named(ins, i) && !all_default;
-		/* MySQL looks at the values first: error 1406 of another column, not 1364. */
+		/* MySQL checks the values first: error 1406 of another column, not 1364. */
 		bool later = !named && run->env->flavour == SQL_MYSQL &&
 			     lacks_default(run->env, &table->columns[i], flags);
 
@@ -383,7 +383,7 @@ bool eval_insert_rows(const struct eval_insert *ins, struct arena *arena,
 	size_t count = ins->row_count;
 
 	if (ins->query) {
-		/* MariaDB asks for defaults before there are rows. */
+		/* MariaDB checks that there are defaults before there are rows. */
 		for (uint32_t i = 0; i < ins->table->column_count && env->flavour == SQL_MARIADB; i++) {
 			if (!is_named(ins, i) && lacks_default(env, &ins->table->columns[i], ins->flags))
 				return fail_error(outcome, 1364, "column has no default");

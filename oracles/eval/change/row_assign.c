@@ -62,8 +62,8 @@ bool is_strict_mode(const struct eval_env *env, unsigned flags)
 	       (env->mode & (EVAL_MODE_STRICT_TRANS_TABLES | EVAL_MODE_STRICT_ALL_TABLES));
 }
 
-/* Does the column hold anything that a function of this type may give which only the server knows: a moment, the
- * seconds since 1970, a UUID, a number between 0 and 1? */
+/* An opaque value is one that only the server knows: a moment, the seconds since 1970, a UUID, a number
+ * between 0 and 1.  Has the column room for every one of this type? */
 static bool has_room_for_opaque(const struct eval_type *from, const struct eval_type *to)
 {
 	enum { LONGEST = sizeof("2024-01-02 10:11:12.000000") - 1, SECONDS = 10 };
@@ -212,7 +212,7 @@ bool compile_assignments(
 			const struct eval_column *column =
 				&c->scope->tables[as->table].base->columns[as->column];
 
-			/* MariaDB asks for it before it looks for rows, in any sql_mode. */
+			/* MariaDB computes it before it searches for rows, in any sql_mode. */
 			if (c->env->flavour == SQL_MARIADB && !c->scope->insert_table && has_no_default(column)) {
 				compile_error(c, 1364, "column has no default");
 				return false;
@@ -291,8 +291,8 @@ static bool touch_on_update(struct run *run, const struct eval_table *table,
 	return true;
 }
 
-/* MySQL computes constants when the statement is prepared: one that fails is reported before what an assignment to
- * the left of it does. */
+/* MySQL computes constants when it prepares the statement.  The error of one is reported before that of an
+ * assignment to the left of it. */
 static bool failed_assignment(struct run *run, const struct assignment *set, uint32_t count, uint32_t k)
 {
 	if (run->env->flavour != SQL_MYSQL || run->outcome->status != EVAL_ERROR)

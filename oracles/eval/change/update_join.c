@@ -55,7 +55,7 @@ static bool on_reads_assigned(void *ctx, const struct sql_table_ref *ref)
 	return true;
 }
 
-/* MariaDB before 11.1 may write rows of one of several tables while it goes on joining them. */
+/* MariaDB before 11.1 may write rows of one of several tables before it has joined all of them. */
 static bool meets_own_writes(const struct compiler *c, const struct eval_join *join, const struct sql_stmt *stmt)
 {
 	struct reads r = {stmt->u.update->set, NULL, false};
@@ -139,7 +139,7 @@ struct eval_join *eval_join_compile(struct arena *arena, const struct sql_stmt *
 		return outcome_unsupported(
 			outcome, LIMIT_UPDATE_OF_SEVERAL_TABLES_THAT_READS_WRITTEN);
 	for (uint32_t i = 0; i < q->table_count; i++) {
-		/* Its rows are made while the statement runs, and nobody keeps them. */
+		/* Its rows are made while the statement runs, and are not kept. */
 		if (!q->tables[i].base)
 			return outcome_unsupported(outcome, LIMIT_UPDATE_JOINED_WITH_DERIVED_TABLE);
 	}

@@ -323,8 +323,8 @@ static struct eval_value run_no_time(const struct node *n, struct frame *f)
 	return EVAL_NULL_VALUE;
 }
 
-/* What functions of dates make of NULL: a string that is NULL. */
-/* As a number it has the decimals that a date would have in MariaDB. */
+/* Functions of dates make a string of the literal NULL, which is NULL.  In MariaDB it has, as a number, the
+ * decimals that a date would have. */
 static struct node *null_string(struct compiler *c, const struct node *of, uint32_t decimals)
 {
 	struct node *n = node_new(c, run_null, of->expr, 0);
@@ -336,7 +336,7 @@ static struct node *null_string(struct compiler *c, const struct node *of, uint3
 	return n;
 }
 
-/* TIMESTAMPDIFF(unit, a, b) comes as left = a, date = b. */
+/* The parser has TIMESTAMPDIFF(unit, a, b) as left = a, date = b. */
 static struct node *compile_timestampdiff(struct compiler *c, const struct sql_expr *e, struct node *n)
 {
 	enum sql_unit unit = (enum sql_unit)e->u.interval.unit;

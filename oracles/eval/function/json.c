@@ -352,7 +352,7 @@ static struct eval_value run_json_unquote(const struct node *n, struct frame *f)
 
 	if (v.kind == EVAL_NULL || f->run->failed || !utf8_text(f->run, &v))
 		return EVAL_NULL_VALUE;
-	/* Only what is within quotes is looked at. */
+	/* A text without quotes stays as it is. */
 	if (v.s.len < 2 || v.s.ptr[0] != '"' || v.s.ptr[v.s.len - 1] != '"') {
 		if (v.s.len && (v.s.ptr[0] == '"' || (unsigned char)v.s.ptr[0] <= ' '))
 			return run_unsupported(f->run, LIMIT_JSON_FUNCTIONS_OF_RARE_TEXT);

@@ -245,7 +245,7 @@ static struct eval_value run_json_compare(const struct node *n, struct frame *f)
 	return order_result(run, n->op, order, equal_only);
 }
 
-/* MariaDB: a text as what it says, a number as a number. */
+/* MariaDB compares a JSON string by its text, and a number as a number. */
 static struct eval_value run_json_text_compare(const struct node *n, struct frame *f)
 {
 	struct run *run = f->run;

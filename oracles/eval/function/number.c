@@ -53,10 +53,10 @@ static struct node *compile_abs(struct compiler *c, struct node *n, const struct
 		return compile_unsupported(c, LIMIT_MYSQL_ABS_OF_DATE_OR_TIME);
 	if (is_unsigned_text(c->env, n->args[0]))
 		return compile_unsupported(c, LIMIT_ABS_OR_ROUND_OF_HEXADECIMAL_LITERAL);
-	if (n->args[0]->type.kind == EVAL_T_TIMESTAMP) /* unsigned, which DIV asks for */
+	if (n->args[0]->type.kind == EVAL_T_TIMESTAMP) /* unsigned; DIV needs to know it */
 		return compile_unsupported(c, LIMIT_ABS_OF_TIMESTAMP);
 	n->type = arithmetic_type(&n->args[0]->type);
-	/* MySQL prints what comes of it with the scale of the inner expression. */
+	/* MySQL prints the result with the scale of the inner expression. */
 	n->type.merged = c->env->flavour == SQL_MYSQL && n->type.kind == EVAL_T_DECIMAL &&
 			 n->args[0]->type.merged;
 	if (type_is_temporal(&n->args[0]->type) && n->type.kind == EVAL_T_INT &&

@@ -10,8 +10,8 @@
 
 static node_fn run_left, run_right, run_substring;
 
-/* The servers size their results when they prepare, and ask constant lengths then: an error in one is
- * met even where a NULL comes before it. */
+/* The servers decide how long a result may be when they prepare the statement, and compute constant
+ * lengths then.  An error in one is reported even where a NULL comes before it. */
 static bool lengths_known(struct compiler *c, const struct node *n)
 {
 	if (n->fn != run_left && n->fn != run_right && n->fn != run_pad && n->fn != run_repeat &&
@@ -30,7 +30,7 @@ static bool lengths_known(struct compiler *c, const struct node *n)
 			compile_unsupported(c, LIMIT_ERROR_IN_CONSTANT_LENGTH);
 			return false;
 		}
-		/* Sized with 32 bits: a column of a temporary table may have none left. */
+		/* The servers count in 32 bits: the column of a temporary table may have no room. */
 		if ((v.kind == EVAL_INT && v.i > INT32_MAX) ||
 			(v.kind == EVAL_UINT && v.u > INT32_MAX) ||
 			(v.kind == EVAL_DOUBLE && !(v.d < 9e18 && v.d > -9e18)) ||
@@ -38,7 +38,7 @@ static bool lengths_known(struct compiler *c, const struct node *n)
 			compile_unsupported(c, LIMIT_CONSTANT_LENGTH_BEYOND_32_BITS);
 			return false;
 		}
-		/* MySQL: an error in strict mode whether it is asked for or not. */
+		/* MySQL reports the error in strict mode even if the value is not needed. */
 		run.strict = true;
 		if (c->env->flavour == SQL_MYSQL && v.kind != EVAL_NULL && (i == 1 || n->fn != run_pad))
 			(void)to_integer(&run, &n->args[i]->type, &v);
@@ -133,7 +133,7 @@ bool int_arg(const struct node *n, struct frame *f, uint32_t i, int64_t *out)
 		run_unsupported(f->run, LIMIT_DECIMAL_BEYOND_BIGINT_AS_POSITION_OR_LENGTH);
 	if (v.kind != EVAL_NULL)
 		v = to_integer(f->run, &n->args[i]->type, &v);
-	/* MariaDB asks for it when the statement is prepared, when nothing is an error yet. */
+	/* MariaDB computes it when it prepares the statement, where strict mode does not apply. */
 	if (!failed && run_erred(f->run) && f->run->strict && n->args[i]->constant &&
 		!n->args[i]->literal && f->run->env->flavour == SQL_MARIADB)
 		run_open_error(f->run, LIMIT_ERROR_IN_CONSTANT_LENGTH_IN_STRICT_MODE);

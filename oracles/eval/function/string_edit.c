@@ -187,7 +187,7 @@ struct eval_value run_replace(const struct node *n, struct frame *f)
 		return run_unsupported(f->run, LIMIT_REPLACE_OF_OTHER_THAN_ASCII_CHARACTERS);
 	if (f->run->env->flavour == SQL_MYSQL && !text_arg(n, f, 2, &to))
 		return EVAL_NULL_VALUE;
-	/* MariaDB asks for the third argument only when there is something to replace. */
+	/* MariaDB computes the third argument only when there is something to replace. */
 	if ((collation_is_bin(n->collation) || charset_max_bytes(charset_of(n)) == 1) &&
 		!memmem(s.ptr, s.len, from.ptr, from.len) && f->run->env->flavour == SQL_MARIADB)
 		return text_result(n, s);
@@ -297,7 +297,7 @@ static struct node *compile_insert_fn(
 	if (n->args[0]->type.hybrid || n->args[0]->type.kind == EVAL_T_BIT ||
 		node_any(n->args[0], is_binary_literal))
 		return compile_unsupported(c, LIMIT_INSERT_INTO_HEXADECIMAL_LITERAL);
-	/* The servers write over the constant: the next row finds what this one left. */
+	/* The servers write over the constant: the next row reads the changed one. */
 	if (node_any(n->args[0], is_joined_literal))
 		return compile_unsupported(c, LIMIT_INSERT_INTO_LITERAL_OF_SEVERAL_PARTS);
 	/* MariaDB counts characters or bytes as the first text has it. */

@@ -228,7 +228,7 @@ static struct node *compile_elt(struct compiler *c, struct node *n, const struct
 	}
 	if (!string_result(c, n, n->args + 1, n->arg_count - 1, OPERATION_BUILDS))
 		return NULL;
-	/* Asked for a number, ELT asks its argument for one. */
+	/* As a number ELT is its argument as a number, not the number of its text. */
 	for (uint32_t i = 1; i < n->arg_count; i++)
 		n->type.text_only |= n->args[i]->type.kind != EVAL_T_STRING || n->args[i]->type.text_only ||
 				     (n->args[i]->type.merged && c->env->flavour == SQL_MYSQL);

@@ -16,8 +16,8 @@ bool has_zeros(struct run *run, const struct eval_value *v)
 	return run->failed;
 }
 
-/* Parts of a date, and what is made of them, are had of texts (and in MariaDB numbers) with zeros whatever sql_mode says;
- * but in MySQL NO_ZERO_DATE makes NULL of a text that is nothing but zeros. */
+/* YEAR() and the like accept texts (in MariaDB numbers, too) of dates with zeros in every sql_mode.
+ * Only in MySQL with NO_ZERO_DATE a text of nothing but zeros is NULL. */
 static bool part_value(struct run *run, const struct eval_type *type, const struct eval_value *v, enum eval_kind kind,
 	struct eval_value *out)
 {
@@ -379,7 +379,7 @@ struct node *compile_extract(struct compiler *c, const struct sql_expr *e)
 		e->u.interval.left->kind != SQL_EXPR_LITERAL && t->kind == EVAL_T_DATE &&
 		day_and_time((enum sql_unit)n->op))
 		return compile_unsupported(c, LIMIT_EXTRACT_FROM_WHAT_WAS_MADE_DATE_OLDER_MARIADB);
-	/* Releases before late 2026 look at the number or text under the cast again: 127 is a time. */
+	/* Releases before late 2026 convert the number or text under the cast again: 127 is a time. */
 	if (c->env->flavour == SQL_MARIADB && mariadb_2026(c->env) != 1 &&
 		node_any(n->args[0], casts_no_date))
 		return compile_unsupported(c, LIMIT_EXTRACT_FROM_CAST_OF_NO_DATE_OLDER_MARIADB);

@@ -36,7 +36,7 @@ static bool is_computed_text(const struct node *n)
 	return type_is_string(&n->type) && !n->column;
 }
 
-/* Texts of functions have decimals, or none. */
+/* Whether the text of a function has decimals differs between functions. */
 static bool of_computed_text(const struct guarded *g)
 {
 	return any_operand(g, is_computed_text);

@@ -43,8 +43,8 @@ static bool any_computed(const struct guarded *g)
 	return false;
 }
 
-/* Beside a column literals take the column's collation, and its character set where they are ASCII
- * (MySQL manual, "Collation Coercibility in Expressions").  What functions return is left alone. */
+/* Together with a column literals take the column's collation, and its character set where they are ASCII
+ * (MySQL manual, "Collation Coercibility in Expressions").  For results of functions this is not modelled. */
 static bool column_wins(const struct guarded *g, uint16_t a, uint16_t b)
 {
 	const struct node *column = NULL;
@@ -110,7 +110,7 @@ static bool is_column_level(uint8_t level)
 	return level == 2 || level == 3;
 }
 
-/* An error where neither gives way: two columns of one set beside one of another. */
+/* An error where neither gives way: two columns of one set and one of another. */
 static bool column_of_another_set(const struct guarded *g)
 {
 	uint8_t a = g->mix->level, b = g->mix->other_level;

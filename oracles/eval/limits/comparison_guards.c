@@ -18,8 +18,8 @@ static bool any_json(const struct guarded *g)
 	return any_kind(g, EVAL_T_JSON);
 }
 
-/* What MariaDB finds by an index is not what it finds without: where a date column is beside what is no date, or
- * an integer beside a text like 127.0.0.1. */
+/* MariaDB finds other rows by an index than without: where a date column is compared with a text that is no
+ * date, or an integer with a text like 127.0.0.1. */
 static bool is_odd_key(
 	const struct eval_env *env, const struct node *column, const struct node *text)
 {
@@ -65,7 +65,7 @@ static bool bigint_and_constant(const struct guarded *g)
 	return (is_bigint_column(a) && may_be_constant(b)) || (is_bigint_column(b) && may_be_constant(a));
 }
 
-/* "2024-02-29" or "2024-02-29 23:59:59", and such a day.  Beside a date every server makes one of it
+/* "2024-02-29" or "2024-02-29 23:59:59", and such a day.  Compared with a date it becomes one on every server
  * (MySQL: Arg_comparator::can_compare_as_dates). */
 static bool is_date_text(const struct node *n)
 {

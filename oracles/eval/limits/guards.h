@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The limits that operands meet by their types, apart from the rules that they are limits of.
+ * The limits that depend on the types of operands, apart from the rules that they belong to.
  *
  * A rule calls its function here first (or after the step that the limits need) and gives up where it
  * returns true: the outcome then has the limit.  Each function goes through a list of (limit,
  * predicate) in order.  A limit that the server's release does not have (limits.h) is passed over, so
- * that a predicate says nothing of servers unless the limit is several servers' for several reasons.
+ * that a predicate names a server only where the limit has several servers for several reasons.
  *
  * What depends on values and not on types is refused where the value is computed.
  */
@@ -25,7 +25,7 @@ struct collation_mix {
 	uint8_t level, other_level; /* coercibilities */
 };
 
-/* What the predicates of one list look at. */
+/* What the predicates of one list read. */
 struct guarded {
 	const struct eval_env *env;
 	const struct compiler *compiler; /* its scope and depth; may be NULL */
@@ -33,7 +33,7 @@ struct guarded {
 	enum sql_op op;
 	enum sql_unit unit;
 	struct node *const *args; /* the operands, in order */
-	uint32_t count, at;       /* `at`: the operand that is looked at, where it is one by one */
+	uint32_t count, at;       /* `at`: the operand that is checked, where they are checked one by one */
 	const struct eval_query *query;
 	const struct aggregate *aggregate;
 	const struct comparison *how;
@@ -49,7 +49,7 @@ struct guard {
 /* True: refused with the first limit that is met. */
 bool guards_refuse(
 	struct compiler *c, const struct guarded *g, const struct guard *guards, size_t count);
-/* The same operand by operand, from number `from` on: the first operand that meets one. */
+/* The same operand by operand, from number `from` on: refused by the first operand that meets a limit. */
 bool guards_refuse_each(struct compiler *c, struct guarded *g, uint32_t from,
 	const struct guard *guards, size_t count);
 

@@ -76,7 +76,7 @@ static bool is_cut(const struct guarded *g)
 					     node_any(n, node_cuts_decimal)));
 }
 
-/* What stands beside a window function is kept in its table, too. */
+/* The other columns of a SELECT with a window function are kept in its table, too. */
 static bool double_and_window(const struct guarded *g)
 {
 	const struct node *n = g->args[g->at];

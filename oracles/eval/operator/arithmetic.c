@@ -350,7 +350,7 @@ static enum eval_limit decimal_quotient_limit(const struct node *n, const struct
 	bool large = decimal_int_digits(quotient) > 18;
 	bool real = a->kind == EVAL_DOUBLE || b->kind == EVAL_DOUBLE;
 
-	/* A DOUBLE beyond BIGINT wraps around here and there. */
+	/* A DOUBLE beyond BIGINT wraps around in some releases. */
 	if ((a->kind == EVAL_DOUBLE && fabs(a->d) > 9e18) ||
 		(b->kind == EVAL_DOUBLE && fabs(b->d) > 9e18) || (real && large))
 		return LIMIT_DIV_OF_DOUBLES_BEYOND_BIGINT;
@@ -507,7 +507,7 @@ static struct eval_value shift(
 		return run_unsupported(run, LIMIT_LARGE_NUMBER_IN_BIT_OPERATION);
 	if (count.u > UINT32_MAX && mysql_5(run->env))
 		return run_unsupported(run, LIMIT_MYSQL5_LARGE_SHIFT);
-	/* MariaDB looks at the low 32 bits. */
+	/* MariaDB uses the low 32 bits. */
 	y = run->env->flavour == SQL_MARIADB ? (uint32_t)count.u : count.u;
 	if (y >= 64)
 		return eval_uint(0);
@@ -638,7 +638,7 @@ static void real_operation(const struct eval_env *env, struct node *n, const str
 
 	n->fn = run_real;
 	n->type = real_result(env, (enum sql_op)n->op, a, b);
-	/* DIV asks; MariaDB's column of a TIMESTAMP is unsigned. */
+	/* DIV needs to know it.  To MariaDB a TIMESTAMP is unsigned. */
 	n->type.is_unsigned = n->op == SQL_OP_MOD && (a->is_unsigned || timestamp);
 }
 
@@ -676,7 +676,7 @@ static void decimal_operation(const struct eval_env *env, struct node *n,
 	/* 8.0 and MariaDB divide by what is smaller than the smallest number of the divisor's type. */
 	n->type.quotient = divides || l->quotient || r->quotient;
 	n->type.roomless = l->roomless || r->roomless || (divides && r->quotient && !n->args[1]->column);
-	/* MySQL prints what comes of it with the scale of the inner expression. */
+	/* MySQL prints the result with the scale of the inner expression. */
 	if (env->flavour == SQL_MYSQL && ((l->kind == EVAL_T_DECIMAL && l->merged) ||
 						 (r->kind == EVAL_T_DECIMAL && r->merged)))
 		n->type.merged = true;

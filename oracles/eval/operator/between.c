@@ -5,9 +5,9 @@
 
 #include "eval/limits/guards.h"
 
-/* MariaDB searches an index for one value where it takes both bounds for the same, which it asks in their own
- * collation: `c BETWEEN 'A' AND 'a'` of a column that tells them apart then finds only 'A' (seen on 10.11 and
- * 11.8; without an index it finds both). */
+/* MariaDB searches an index for one value where both bounds are equal, and compares the bounds in their own
+ * collation.  So `c BETWEEN 'A' AND 'a'` finds only 'A', even if 'A' and 'a' differ in the collation of the
+ * column (seen on 10.11 and 11.8; without an index it finds both). */
 static bool may_be_one_value(const struct node *n, const struct frame *f, const struct comparison *how,
 	const struct eval_value *low, const struct eval_value *high)
 {
@@ -48,7 +48,7 @@ static struct eval_value run_between(const struct node *n, struct frame *f)
 		at_least = compare_as(f->run, how, &n->args[0]->type, &v[0], &n->args[1]->type,
 				   &v[1], &null) >= 0;
 		f->run->failed = true;
-		if (!at_least) { /* it may not be asked for */
+		if (!at_least) { /* the server may not compute it */
 			return run_open_error(f->run, LIMIT_ERROR_IN_UPPER_BOUND_OF_BETWEEN);
 		}
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * COUNT, SUM, AVG, MIN, MAX, BIT_*, GROUP_CONCAT.  The order in which a server meets the rows of a
- * group is its own affair; where the result depends on it (sums of DOUBLEs, GROUP_CONCAT without a
- * total order) it is unsupported.
+ * COUNT, SUM, AVG, MIN, MAX, BIT_*, GROUP_CONCAT.  A server may read the rows of a group in any order.
+ * A result that depends on the order (sums of DOUBLEs, GROUP_CONCAT without a total order) is
+ * unsupported.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -326,7 +326,7 @@ static struct eval_value concat_key(struct run *run, const struct eval_type *typ
 	case EVAL_T_DOUBLE:
 		return v.kind == EVAL_NULL ? to_type(run, &integer, &zero, type) : v;
 	case EVAL_T_STRING:
-		/* BINARY(3) has three bytes that nobody set. */
+		/* BINARY(3) has three bytes that the server does not set. */
 		if (v.kind == EVAL_NULL && type->fixed && type->collation == COLLATION_BINARY)
 			return run_unsupported(run, LIMIT_GROUP_CONCAT_ORDERED_BY_NULL);
 		return v.kind == EVAL_NULL ? eval_string(SPAN_LIT(""), type->collation) : v;
@@ -411,9 +411,9 @@ static int compare_arguments(struct run *run, const struct aggregate *a, const s
 	return 0;
 }
 
-/* Quadratic: groups are small, and the number of steps is bounded.  Of equal ones the server keeps that
- * which it meets first.  GROUP_CONCAT sorts those it kept, so their places are certain only where equal
- * ones stand together in the order of all. */
+/* Quadratic: groups are small, and the number of steps is bounded.  Of equal rows the server keeps the one
+ * that it reads first.  GROUP_CONCAT sorts those that are kept, so their places are certain only where equal
+ * rows are neighbours in the order of all. */
 static void drop_equal(struct run *run, const struct aggregate *a, struct arguments *args)
 {
 	size_t kept = 0;

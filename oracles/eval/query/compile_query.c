@@ -378,8 +378,8 @@ static bool compile_having(struct compiler *c, struct eval_query *q, const struc
 			compile_unsupported(c, LIMIT_COLUMN_IN_HAVING_NOT_SELECTED);
 		return false;
 	}
-	q->having->nested = true; /* its truth is asked for, not itself */
-	/* Who is asked for first, it or the select list, is the optimizer's choice. */
+	q->having->nested = true; /* its truth is used, not its value */
+	/* The optimizer decides whether HAVING or the select list is computed first. */
 	if (c->failing_constant) {
 		compile_unsupported(c, LIMIT_CONSTANT_THAT_FAILS_IN_CONDITION);
 		return false;

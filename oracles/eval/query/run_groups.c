@@ -13,7 +13,7 @@ struct group {
 	const struct eval_value *aggregates;
 };
 
-/* The keys that are summed up, as NULL in the rows that are looked at. */
+/* In a row of WITH ROLLUP the keys from `kept` on are NULL. */
 static void null_keys(const struct eval_query *q, struct frame *f, uint32_t kept)
 {
 	for (uint32_t k = kept; k < q->group_count; k++) {

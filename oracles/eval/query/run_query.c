@@ -321,7 +321,7 @@ bool run_limit(struct run *run, const struct node *node, uint64_t *out)
 	return true;
 }
 
-/* Cuts to LIMIT; what is left open is said in the result. */
+/* Cuts to LIMIT.  Where it cuts between rows of any order, the result has all candidates (`open`). */
 static bool cut_rows(const struct eval_query *q, struct run *run, struct eval_result *r,
 	uint32_t *groups, const struct eval_value **rows)
 {
