@@ -2,6 +2,7 @@
 /* The syntax tree of an expression to nodes: literals, names, operators. */
 #include "base/bug.h"
 #include "eval/compile.h"
+#include "eval/limits/guards.h"
 #include "eval/limits/release.h"
 #include "eval/operator/arithmetic.h"
 #include "eval/operator/comparison.h"
@@ -389,9 +390,44 @@ static struct eval_value run_guarded(const struct node *n, struct frame *f)
 	return v;
 }
 
-struct node *compile_expr(struct compiler *c, const struct sql_expr *e)
+/* A whole expression, not an operand, that may meet an error which a server reports at another time. */
+static void guard_whole(struct compiler *c, const struct sql_expr *e, struct node *n)
+{
+	if ((!n->arg_count && e->kind != SQL_EXPR_SUBQUERY) || node_is_row(n) ||
+		!(c->null_constant || c->failing_constant || c->cut_constant || mysql_5(c->env)))
+		return;
+	n->asks_all = mysql_5(c->env);
+	n->with_null = c->null_constant;
+	n->with_failing = c->failing_constant;
+	/* A value that is all constant is computed when it is stored. */
+	n->with_cut = c->cut_constant && (!n->constant || c->env->flavour == SQL_MYSQL);
+	n->guarded = n->fn;
+	n->fn = run_guarded;
+}
+
+static bool is_quantified(const struct sql_expr *e)
+{
+	return (e->kind == SQL_EXPR_IN && e->u.in.query) || e->kind == SQL_EXPR_QUANTIFIED;
+}
+
+static struct node *compile_nested(struct compiler *c, const struct sql_expr *e)
 {
 	bool bytes = c->bytes;
+	struct node *n;
+
+	if (++c->depth > COMPILE_DEPTH_MAX)
+		return compile_unsupported(c, LIMIT_EXPRESSION_NESTED_TOO_DEEPLY);
+	c->bytes = bytes && e->kind == SQL_EXPR_LITERAL;
+	n = compile_kind(c, e);
+	c->bytes = bytes;
+	c->depth--;
+	if (!n && !c->failed)
+		compile_unsupported(c, LIMIT_EXPRESSION_NOT_MODELLED);
+	return c->failed ? NULL : n;
+}
+
+struct node *compile_expr(struct compiler *c, const struct sql_expr *e)
+{
 	struct node *n;
 
 	if (c->failed)
@@ -401,51 +437,23 @@ struct node *compile_expr(struct compiler *c, const struct sql_expr *e)
 		c->null_constant = c->failing_constant = c->cut_constant = false;
 		c->constants_run = 0;
 	}
-	if (++c->depth > COMPILE_DEPTH_MAX)
-		return compile_unsupported(c, LIMIT_EXPRESSION_NESTED_TOO_DEEPLY);
-	c->bytes = bytes && e->kind == SQL_EXPR_LITERAL;
-	n = compile_kind(c, e);
-	c->bytes = bytes;
-	c->depth--;
-	if (!n || c->failed) {
-		if (!c->failed)
-			compile_unsupported(c, LIMIT_EXPRESSION_NOT_MODELLED);
+	n = compile_nested(c, e);
+	if (!n)
 		return NULL;
-	}
-	for (uint32_t i = 0; i < n->arg_count; i++) {
+	for (uint32_t i = 0; i < n->arg_count; i++)
 		n->args[i]->nested = true;
-		/* CONCAT(COUNT(*), 'a') is a text of bytes. */
-		if (c->env->flavour == SQL_MARIADB && c->env->version < 101100 && type_is_string(&n->type) &&
-			node_is_aggregate(n->args[i]) && !type_is_string(&n->args[i]->type))
-			return compile_unsupported(c, LIMIT_TEXT_OF_AGGREGATE_IN_OLDER_RELEASES);
-		/* It has the digits of a DOUBLE there. */
-		if (c->env->flavour == SQL_MYSQL && type_is_string(&n->type) && node_is_aggregate(n->args[i]) &&
-			n->args[i]->type.kind == EVAL_T_FLOAT)
-			return compile_unsupported(c, LIMIT_MYSQL_TEXT_OF_MIN_OR_MAX_OF_FLOAT);
-	}
-	if (c->env->locals && (n->type.is_bool || e->kind == SQL_EXPR_CASE) && compares_local(n))
-		return compile_unsupported(c, LIMIT_VARIABLE_COMPARED_WITH_VALUE_OF_ANOTHER_KIND);
+	if (expression_refused(c, e, n))
+		return NULL;
 	e = n->expr ? n->expr : e; /* +x is x */
-	if (!n->literal && n->arg_count && !n->carries && !(e->kind == SQL_EXPR_IN && e->u.in.query) &&
-		e->kind != SQL_EXPR_QUANTIFIED && all_constant(n))
-		n->constant = true;
+	n->constant |= !n->literal && n->arg_count && !n->carries && !is_quantified(e) && all_constant(n);
 	if (n->constant)
 		note_constant(c, n);
 	else
 		note_clock(c, n);
-	if (!c->depth && c->failing_constant && !n->constant) {
-		compile_unsupported(c, LIMIT_CONSTANT_THAT_FAILS_IN_CONDITION);
-		return NULL;
-	}
-	if (!c->depth && (n->arg_count || e->kind == SQL_EXPR_SUBQUERY) && !node_is_row(n) &&
-		(c->null_constant || c->failing_constant || c->cut_constant || mysql_5(c->env))) {
-		n->asks_all = mysql_5(c->env);
-		n->with_null = c->null_constant;
-		n->with_failing = c->failing_constant;
-		/* A value that is all constant is computed when it is stored. */
-		n->with_cut = c->cut_constant && (!n->constant || c->env->flavour == SQL_MYSQL);
-		n->guarded = n->fn;
-		n->fn = run_guarded;
-	}
+	if (c->depth)
+		return n;
+	if (c->failing_constant && !n->constant)
+		return compile_unsupported(c, LIMIT_CONSTANT_THAT_FAILS_IN_CONDITION);
+	guard_whole(c, e, n);
 	return n;
 }

@@ -150,3 +150,28 @@ bool number_comparison_refused(struct compiler *c, struct node *const *pair)
 
 	return guards_refuse(c, &g, guards, ARRAY_LEN(guards));
 }
+
+/* ---- of two tables by = ---- */
+
+static bool is_long_decimal_and_real(const struct eval_type *a, const struct eval_type *b)
+{
+	return a->kind == EVAL_T_DECIMAL && type_precision(a) > 15 &&
+	       (type_is_string(b) || b->kind == EVAL_T_DOUBLE || b->kind == EVAL_T_FLOAT);
+}
+
+/* They are compared as DOUBLEs, but searched as a DECIMAL in the table that MySQL makes of a subquery. */
+static bool long_decimal_and_real(const struct guarded *g)
+{
+	return is_long_decimal_and_real(&g->args[0]->type, &g->args[1]->type) ||
+	       is_long_decimal_and_real(&g->args[1]->type, &g->args[0]->type);
+}
+
+bool join_key_refused(struct compiler *c, struct node *const *pair)
+{
+	static const struct guard guards[] = {
+		{LIMIT_MYSQL_JOIN_OF_LONG_DECIMAL_AND_TEXT_OR_DOUBLE, long_decimal_and_real},
+	};
+	struct guarded g = {.env = c->env, .args = pair, .count = 2};
+
+	return guards_refuse(c, &g, guards, ARRAY_LEN(guards));
+}

@@ -34,6 +34,7 @@ struct guarded {
 	enum sql_unit unit;
 	struct node *const *args; /* the operands, in order */
 	uint32_t count, at;       /* `at`: the operand that is checked, where they are checked one by one */
+	const struct node *node; /* what has the operands; may be NULL */
 	const struct eval_query *query;
 	const struct aggregate *aggregate;
 	const struct comparison *how;
@@ -52,6 +53,10 @@ bool guards_refuse(
 /* The same operand by operand, from number `from` on: refused by the first operand that meets a limit. */
 bool guards_refuse_each(struct compiler *c, struct guarded *g, uint32_t from,
 	const struct guard *guards, size_t count);
+
+/* Any expression, when its operands are compiled. */
+bool expression_refused(
+	struct compiler *c, const struct sql_expr *e, const struct node *n) MUST_CHECK;
 
 /* + - * / DIV % | & ^ << >> of two operands; a number where one is wanted. */
 bool arithmetic_refused(
@@ -82,6 +87,8 @@ bool interval_refused(struct compiler *c, const struct node *interval, enum sql_
 bool comparison_refused(struct compiler *c, struct node *const *pair) MUST_CHECK;
 bool time_comparison_refused(struct compiler *c, struct node *const *pair) MUST_CHECK;
 bool number_comparison_refused(struct compiler *c, struct node *const *pair) MUST_CHECK;
+/* Columns of two tables that are equal. */
+bool join_key_refused(struct compiler *c, struct node *const *pair) MUST_CHECK;
 
 /* Rows: two values of one place, before and behind how they are compared; the same in x IN (several rows). */
 bool row_pair_refused(struct compiler *c, struct node *const *pair) MUST_CHECK;

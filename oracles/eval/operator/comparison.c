@@ -692,18 +692,26 @@ static struct node *compile_compare_rows(struct compiler *c, const struct sql_ex
 	return n;
 }
 
-/* Compared as DOUBLEs, but looked up as a DECIMAL in what MySQL makes of a subquery. */
-static bool has_long_key(const struct compiler *c, const struct node *l, const struct node *r)
+/* Columns of two tables. */
+static bool joins_tables(const struct node *l, const struct node *r)
 {
-	return c->env->flavour == SQL_MYSQL && l->column && r->column &&
-	       (l->u.at.table != r->u.at.table || l->u.at.depth != r->u.at.depth) &&
-	       l->type.kind == EVAL_T_DECIMAL && type_precision(&l->type) > 15 &&
-	       (type_is_string(&r->type) || r->type.kind == EVAL_T_DOUBLE || r->type.kind == EVAL_T_FLOAT);
+	return l->column && r->column &&
+	       (l->u.at.table != r->u.at.table || l->u.at.depth != r->u.at.depth);
+}
+
+/* Is it a text of the outer query that is compared under its own collation?  Then it is as good as its
+ * equals. */
+static bool is_outer_text(const struct node *side, const struct comparison *how)
+{
+	return side->column && side->u.at.depth == 1 && type_is_string(&side->type) &&
+	       how->as.kind == EVAL_T_STRING && how->collation == side->type.collation &&
+	       how->collation != COLLATION_BINARY;
 }
 
 struct node *compile_compare(struct compiler *c, const struct sql_expr *e, enum sql_op op,
 	struct node *l, struct node *r)
 {
+	bool equal = op == SQL_OP_EQ || op == SQL_OP_NULL_EQ;
 	struct node *n;
 	struct comparison *how;
 
@@ -718,21 +726,16 @@ struct node *compile_compare(struct compiler *c, const struct sql_expr *e, enum 
 	n->op = (uint8_t)op;
 	n->type = type_bool();
 	if (!operator_comparison_of(c, l, r, how) ||
-		!compile_beside_index(c, l, r, op == SQL_OP_EQ || op == SQL_OP_NULL_EQ) ||
-		!compile_beside_index(c, r, l, op == SQL_OP_EQ || op == SQL_OP_NULL_EQ))
+		!compile_beside_index(c, l, r, equal) || !compile_beside_index(c, r, l, equal))
 		return NULL;
 	n->u.data = how;
-	how->joins = c->env->flavour == SQL_MYSQL && (op == SQL_OP_EQ || op == SQL_OP_NULL_EQ) && l->column &&
-		     r->column && (l->u.at.table != r->u.at.table || l->u.at.depth != r->u.at.depth);
-	if ((op == SQL_OP_EQ || op == SQL_OP_NULL_EQ) && (has_long_key(c, l, r) || has_long_key(c, r, l)))
-		return compile_unsupported(c, LIMIT_MYSQL_JOIN_OF_LONG_DECIMAL_AND_TEXT_OR_DOUBLE);
-	/* Compared under its own collation a text of the outer query is as good as its equals. */
+	if (equal && joins_tables(l, r)) {
+		how->joins = c->env->flavour == SQL_MYSQL;
+		if (join_key_refused(c, n->args))
+			return NULL;
+	}
 	for (int i = 0; i < 2; i++) {
-		const struct node *side = n->args[i];
-
-		if (side->column && side->u.at.depth == 1 && type_is_string(&side->type) &&
-			how->as.kind == EVAL_T_STRING && how->collation == side->type.collation &&
-			how->collation != COLLATION_BINARY && c->scope->outer_text)
+		if (c->scope && c->scope->outer_text && is_outer_text(n->args[i], how))
 			c->scope->outer_text--;
 	}
 	return n;
