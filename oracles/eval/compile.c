@@ -6,6 +6,7 @@
 #include "eval/limits/release.h"
 #include "eval/operator/arithmetic.h"
 #include "eval/operator/comparison.h"
+#include "server/errors.h"
 
 enum { COMPILE_DEPTH_MAX = 1000, CONSTANTS_RUN_MAX = 50 };
 
@@ -75,7 +76,7 @@ struct node *compile_value(struct compiler *c, const struct sql_expr *e)
 {
 	struct node *n = compile_expr(c, e);
 
-	return n && node_is_row(n) ? compile_error(c, 1241, "a row where a value is wanted") : n;
+	return n && node_is_row(n) ? compile_error(c, ER_OPERAND_COLUMNS, "a row where a value is wanted") : n;
 }
 
 /* ---- operators ---- */
@@ -91,12 +92,12 @@ static struct node *compile_unary(struct compiler *c, const struct sql_expr *e)
 	case SQL_OP_BANG:
 		return compile_not(c, e, arg);
 	case SQL_OP_NEG:
-		return node_is_row(arg) ? compile_error(c, 1241, "a row where a value is wanted")
+		return node_is_row(arg) ? compile_error(c, ER_OPERAND_COLUMNS, "a row where a value is wanted")
 					: compile_negate(c, e, arg);
 	case SQL_OP_PLUS:
 		return arg;
 	case SQL_OP_BIT_NOT:
-		return node_is_row(arg) ? compile_error(c, 1241, "a row where a value is wanted")
+		return node_is_row(arg) ? compile_error(c, ER_OPERAND_COLUMNS, "a row where a value is wanted")
 					: compile_bit_not(c, e, arg);
 	case SQL_OP_BINARY:
 		n = compile_cast(c, e);
@@ -152,7 +153,7 @@ static struct node *compile_binary(struct compiler *c, const struct sql_expr *e)
 	if (e->op == SQL_OP_OR || e->op == SQL_OP_XOR || e->op == SQL_OP_AND)
 		return compile_logic(c, e, e->op, l, r);
 	if (node_is_row(l) || node_is_row(r))
-		return compile_error(c, 1241, "a row where a value is wanted");
+		return compile_error(c, ER_OPERAND_COLUMNS, "a row where a value is wanted");
 	if (e->op == SQL_OP_CONCAT)
 		return compile_concat(c, e, l, r);
 	return compile_arithmetic(c, e, e->op, l, r);
@@ -176,7 +177,7 @@ static struct node *compile_values(struct compiler *c, const struct sql_expr *e)
 		return compile_unsupported(c, LIMIT_VALUES_COLUMN_OUTSIDE_ON_DUPLICATE_KEY_UPDATE);
 	column = eval_table_column(table, e->u.binary.left->u.column.name);
 	if (column == UINT32_MAX)
-		return compile_error(c, 1054, "unknown column");
+		return compile_error(c, ER_BAD_FIELD_ERROR, "unknown column");
 	n = node_column(c, e, 0, 0, column, &table->columns[column].type);
 	n->fn = run_values_column;
 	return n;
@@ -232,7 +233,7 @@ static struct node *compile_kind(struct compiler *c, const struct sql_expr *e)
 	case SQL_EXPR_COLUMN:
 		return compile_column(c, e);
 	case SQL_EXPR_STAR:
-		return compile_error(c, 1064, "* where a value is wanted");
+		return compile_error(c, ER_PARSE_ERROR, "* where a value is wanted");
 	case SQL_EXPR_PARAM:
 	case SQL_EXPR_USER_VAR:
 		return compile_variable(c, e);
@@ -382,10 +383,10 @@ static struct eval_value run_guarded(const struct node *n, struct frame *f)
 	 * apply strict mode then.  MySQL reports that error before all others. */
 	if (n->with_cut && run->strict &&
 		(run->env->flavour == SQL_MARIADB ? run_erred(run)
-						  : !run->failed || run->outcome->error != 1292))
+						  : !run->failed || run->outcome->error != ER_TRUNCATED_WRONG_VALUE))
 		return run_open_error(run, LIMIT_CONSTANT_ERROR_IN_STRICT_MODE);
 	if (n->with_null && run_erred(run) &&
-		(run->outcome->error == 1690 || (run->strict && run->env->flavour == SQL_MYSQL)))
+		(run->outcome->error == ER_DATA_OUT_OF_RANGE || (run->strict && run->env->flavour == SQL_MYSQL)))
 		return run_open_error(run, LIMIT_ERROR_WITH_CONSTANT_NULL);
 	return v;
 }

@@ -5,6 +5,7 @@
 #include "eval/compile.h"
 #include "eval/limits/release.h"
 #include "eval/operator/comparison.h"
+#include "server/errors.h"
 
 /* ---- calls ---- */
 
@@ -115,14 +116,14 @@ struct node *compile_call(struct compiler *c, const struct sql_expr *e)
 		compile_mysql_5(c, LIMIT_MYSQL5_ROUND_GREATEST_INSERT_ADDTIME_AND_KIN))
 		return NULL;
 	if (args->count < function->args_min || args->count > function->args_max)
-		return compile_error(c, 1582, "the wrong number of arguments");
+		return compile_error(c, ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT, "the wrong number of arguments");
 	n = node_new(c, function->fn, e, args->count);
 	if (span_ieq_str(e->u.call.name, "locate") ? !compile_located(c, args->first, n->args)
 						   : !compile_list(c, args, n->args))
 		return NULL;
 	for (uint32_t i = 0; i < n->arg_count; i++) {
 		if (node_is_row(n->args[i]))
-			return compile_error(c, 1241, "a row where a value is wanted");
+			return compile_error(c, ER_OPERAND_COLUMNS, "a row where a value is wanted");
 	}
 	n->op = (uint8_t)function->number;
 	return function->compile(c, n, function);

@@ -4,6 +4,7 @@
 
 #include "eval/compile.h"
 #include "eval/value/temporal.h"
+#include "server/errors.h"
 
 /* ---- literals ---- */
 
@@ -144,7 +145,7 @@ static struct node *literal_time(struct compiler *c, const struct sql_expr *e)
 	if (parsed == TIME_UNSURE)
 		return compile_unsupported(c, LIMIT_DATE_OR_TIME_LITERAL_IN_ANOTHER_FORM);
 	if (parsed == TIME_INVALID || (kind != EVAL_T_TIME && !date_allowed(c->env, &v.t)))
-		return compile_error(c, 1525, "not a date or time");
+		return compile_error(c, ER_WRONG_VALUE, "not a date or time");
 	return node_literal(c, e, type_temporal(kind, v.decimals), v);
 }
 

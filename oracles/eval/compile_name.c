@@ -2,6 +2,8 @@
 /* Names compiled: columns, aliases, local variables of stored programs. */
 #include "eval/compile.h"
 
+#include "server/errors.h"
+
 /* ---- names ---- */
 
 struct eval_value require_known(struct run *run, struct eval_value v)
@@ -204,7 +206,7 @@ struct node *compile_column(struct compiler *c, const struct sql_expr *e)
 			return alias;
 		}
 		if (found == 2)
-			return compile_error(c, 1052, "a column name that two tables have");
+			return compile_error(c, ER_NON_UNIQ_ERROR, "a column name that two tables have");
 		if (found) {
 			struct scope *inner = c->scope;
 
@@ -226,5 +228,5 @@ struct node *compile_column(struct compiler *c, const struct sql_expr *e)
 		if (depth > 0 && find_alias(s, e, &ambiguous))
 			return compile_unsupported(c, LIMIT_ALIAS_OF_OUTER_QUERY);
 	}
-	return compile_error(c, 1054, "unknown column");
+	return compile_error(c, ER_BAD_FIELD_ERROR, "unknown column");
 }

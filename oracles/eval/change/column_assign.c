@@ -14,6 +14,7 @@
 #include "eval/query/query.h"
 #include "eval/value/json.h"
 #include "eval/value/temporal.h"
+#include "server/errors.h"
 
 struct column_assign {
 	struct run *run;
@@ -388,7 +389,7 @@ static struct eval_value assign_text(struct column_assign *s, const struct eval_
 			if (!s->type->fixed)
 				outcome_warn(s->run->outcome, 1265); /* blanks: a note */
 		} else if (s->strict) {
-			return run_error(s->run, 1406, "data too long");
+			return run_error(s->run, ER_DATA_TOO_LONG, "data too long");
 		} else {
 			outcome_warn(s->run->outcome, 1265);
 		}
@@ -645,7 +646,7 @@ static struct eval_value assign_null(struct column_assign *s)
 	if (s->type->kind == EVAL_T_TIMESTAMP)
 		return run_unsupported(s->run, LIMIT_NULL_INTO_TIMESTAMP_NOT_NULL);
 	if (s->strict)
-		return run_error(s->run, 1048, "column cannot be null");
+		return run_error(s->run, ER_BAD_NULL_ERROR, "column cannot be null");
 	/* IGNORE takes what the type has for nothing. */
 	if (s->ignore && s->type->kind == EVAL_T_INT) {
 		outcome_warn(s->run->outcome, 1048);
@@ -673,7 +674,7 @@ static struct eval_value assign_json(struct column_assign *s, const struct eval_
 		break;
 	case JSON_INVALID:
 		out = s->ignore ? run_unsupported(s->run, LIMIT_IGNORE_OF_NOT_JSON)
-				: run_error(s->run, 3140, "invalid JSON text");
+				: run_error(s->run, ER_INVALID_JSON_TEXT, "invalid JSON text");
 		break;
 	case JSON_UNSURE:
 		out = run_unsupported(s->run, LIMIT_STORING_RARE_JSON);

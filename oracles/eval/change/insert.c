@@ -4,6 +4,7 @@
 
 #include "eval/change/change.h"
 #include "eval/query/query.h"
+#include "server/errors.h"
 
 /* ---- INSERT ---- */
 
@@ -38,10 +39,10 @@ static bool insert_targets(
 		uint32_t column = eval_table_column(table, e->u.column.name);
 
 		if (column == UINT32_MAX)
-			return compile_error(c, 1054, "unknown column") != NULL;
+			return compile_error(c, ER_BAD_FIELD_ERROR, "unknown column") != NULL;
 		for (uint32_t i = 0; i < ins->target_count; i++) {
 			if (ins->targets[i] == column)
-				return compile_error(c, 1110, "a column named twice") != NULL;
+				return compile_error(c, ER_FIELD_SPECIFIED_TWICE, "a column named twice") != NULL;
 		}
 		ins->targets[ins->target_count++] = column;
 	}
@@ -139,7 +140,7 @@ static bool insert_row(struct compiler *c, struct eval_insert *ins, const struct
 	uint32_t i = 0;
 
 	if (values->count != ins->target_count && values->count != 0)
-		return compile_error(c, 1136, "as many values as columns") != NULL;
+		return compile_error(c, ER_WRONG_VALUE_COUNT_ON_ROW, "as many values as columns") != NULL;
 	for (const struct sql_expr *e = values->first; e; e = e->next, i++) {
 		const struct eval_column *column = &ins->table->columns[ins->targets[i]];
 		bool dflt = e->kind == SQL_EXPR_DEFAULT && !e->u.binary.left && !e->negated;

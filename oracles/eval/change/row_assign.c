@@ -5,6 +5,7 @@
 #include "eval/change/change.h"
 #include "eval/query/query.h"
 #include "eval/value/temporal.h"
+#include "server/errors.h"
 
 /* ---- what they share ---- */
 
@@ -204,7 +205,7 @@ bool compile_assignments(
 		as->table = target->u.at.table;
 		as->column = target->u.at.column;
 		if (!c->scope->tables[as->table].base) {
-			compile_error(c, 1288, "the target is not updatable");
+			compile_error(c, ER_NON_UPDATABLE_TABLE, "the target is not updatable");
 			return false;
 		}
 		if (a->value->kind == SQL_EXPR_DEFAULT && !a->value->u.binary.left &&
@@ -214,7 +215,7 @@ bool compile_assignments(
 
 			/* MariaDB computes it before it searches for rows, in any sql_mode. */
 			if (c->env->flavour == SQL_MARIADB && !c->scope->insert_table && has_no_default(column)) {
-				compile_error(c, 1364, "column has no default");
+				compile_error(c, ER_NO_DEFAULT_FOR_FIELD, "column has no default");
 				return false;
 			}
 			as->value = NULL;

@@ -5,6 +5,7 @@
 #include "eval/change/change.h"
 #include "eval/operator/comparison.h"
 #include "eval/query/query.h"
+#include "server/errors.h"
 
 /* ---- UPDATE and DELETE of several tables ---- */
 
@@ -84,7 +85,7 @@ static bool mark_targets(struct compiler *c, struct eval_join *join, const struc
 			join->target[i] = found = true;
 		}
 		if (!found) {
-			compile_error(c, 1109, "unknown table");
+			compile_error(c, ER_UNKNOWN_TABLE, "unknown table");
 			return false;
 		}
 	}

@@ -10,6 +10,7 @@
 #include "eval/operator/arithmetic.h"
 #include "eval/operator/comparison.h"
 #include "eval/value/temporal.h"
+#include "server/errors.h"
 
 /* The value of an argument as one of `n`. */
 static struct eval_value run_as(const struct node *n, const struct node *arg, struct frame *f)
@@ -457,7 +458,7 @@ static struct eval_value run_cast_decimal(const struct node *n, struct frame *f)
 	if (!decimal_round(&d, n->type.decimals, DECIMAL_HALF_UP, &d) ||
 		decimal_int_digits(&d) > n->type.length - n->type.decimals) {
 		if (f->run->strict)
-			return run_error(f->run, 1264, "out of range");
+			return run_error(f->run, ER_WARN_DATA_OUT_OF_RANGE, "out of range");
 		most = decimal_max(n->type.length, n->type.decimals, d.neg);
 		return make_decimal(f->run, &most);
 	}
@@ -536,7 +537,7 @@ static struct eval_value run_cast_time(const struct node *n, struct frame *f)
 		if (f->run->strict && date_is_zeroish(&out.t))
 			return run_unsupported(
 				f->run, LIMIT_DATE_WITH_ZERO_IN_ROUNDED_IN_STRICT_MODE);
-		return f->run->strict ? run_error(f->run, 1441, "beyond the last date") : EVAL_NULL_VALUE;
+		return f->run->strict ? run_error(f->run, ER_DATETIME_FUNCTION_OVERFLOW, "beyond the last date") : EVAL_NULL_VALUE;
 	}
 	if (negative && !time_micros(&out.t))
 		time_minus_zero(f->run);
@@ -549,7 +550,7 @@ static struct node *cast_time(
 	uint32_t decimals = type->length.ptr ? number_of(type->length) : 0;
 
 	if (decimals > 6)
-		return compile_error(c, 1426, "too many digits of a fraction");
+		return compile_error(c, ER_TOO_BIG_PRECISION, "too many digits of a fraction");
 	n->type = type_temporal(kind, kind == EVAL_T_DATE ? 0 : decimals);
 	n->fn = run_cast_time;
 	return n;
@@ -597,11 +598,11 @@ static struct node *cast_decimal(struct compiler *c, struct node *n, const struc
 	if (precision == 0)
 		precision = 10;
 	if (scale > decimal_scale_max(c->env))
-		return compile_error(c, 1425, "too big a scale");
+		return compile_error(c, ER_TOO_BIG_SCALE, "too big a scale");
 	if (precision > DECIMAL_PRECISION_MAX)
-		return compile_error(c, 1426, "too big a precision");
+		return compile_error(c, ER_TOO_BIG_PRECISION, "too big a precision");
 	if (scale > precision)
-		return compile_error(c, 1427, "a scale above the precision");
+		return compile_error(c, ER_M_BIGGER_THAN_D, "a scale above the precision");
 	n->type = type_decimal(precision, scale);
 	n->type.is_unsigned = type->is_unsigned;
 	n->fn = run_cast_decimal;

@@ -6,6 +6,7 @@
 #include "eval/function/time.h"
 #include "eval/limits/guards.h"
 #include "eval/limits/release.h"
+#include "server/errors.h"
 
 struct amount {
 	int64_t months, days, micros;
@@ -213,7 +214,7 @@ static struct eval_value overflow(
 	if (mysql && (type->kind == EVAL_T_DATE || a->silent) &&
 		run_mysql_has(f->run, MYSQL_DATE_RANGE_6527))
 		return run_error(f->run, 6527, "a date out of range");
-	return run_error(f->run, 1441, "datetime overflow");
+	return run_error(f->run, ER_DATETIME_FUNCTION_OVERFLOW, "datetime overflow");
 }
 
 static struct eval_value add_to_date(

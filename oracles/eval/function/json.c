@@ -10,6 +10,7 @@
 #include "eval/compile.h"
 #include "eval/function/json.h"
 #include "eval/value/json.h"
+#include "server/errors.h"
 
 /* ---- types ---- */
 
@@ -226,7 +227,7 @@ struct json_node *json_document(const struct node *n, uint32_t arg, struct frame
 		if (maria)
 			run_unsupported(run, LIMIT_JSON_FUNCTIONS_OF_NOT_JSON);
 		else
-			run_error(run, 3141, "invalid JSON text");
+			run_error(run, ER_INVALID_JSON_TEXT_IN_PARAM, "invalid JSON text");
 		return NULL;
 	case JSON_UNSURE:
 		break;
@@ -395,7 +396,7 @@ static struct node *compile_json_made(
 	bool object = function->number == JSON_OBJECT;
 
 	if (object && n->arg_count % 2)
-		return compile_error(c, 1582, "the wrong number of arguments");
+		return compile_error(c, ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT, "the wrong number of arguments");
 	for (uint32_t i = 0; i < n->arg_count; i++) {
 		if (object && i % 2 == 0 &&
 			(n->args[i]->type.kind != EVAL_T_STRING || n->args[i]->type.json))
@@ -471,7 +472,7 @@ static struct node *compile_json_change(
 {
 	(void)function;
 	if (n->arg_count % 2 == 0)
-		return compile_error(c, 1582, "the wrong number of arguments");
+		return compile_error(c, ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT, "the wrong number of arguments");
 	if (!is_json_document(c, n->args[0]) || !compile_paths(c, n, 1, 2))
 		return NULL;
 	for (uint32_t i = 1; i < n->arg_count; i += 2) {

@@ -9,6 +9,7 @@
 #include "eval/compile.h"
 #include "eval/limits/guards.h"
 #include "eval/operator/arithmetic.h"
+#include "server/errors.h"
 
 /* ---- ABS, SIGN, CEILING, FLOOR ---- */
 
@@ -178,7 +179,7 @@ static struct eval_value round_int(struct run *run, struct eval_value v, int64_t
 	if (!cut && (rest < 0 ? -rest : rest) * 2 >= unit)
 		w += rest < 0 ? -unit : unit;
 	if (is_unsigned ? w > (wide)UINT64_MAX : w > INT64_MAX || w < INT64_MIN)
-		return run->env->flavour == SQL_MYSQL ? run_error(run, 1690, "BIGINT out of range")
+		return run->env->flavour == SQL_MYSQL ? run_error(run, ER_DATA_OUT_OF_RANGE, "BIGINT out of range")
 						      : run_unsupported(
 							run, LIMIT_ROUND_BEYOND_BIGINT);
 	return is_unsigned ? eval_uint((uint64_t)w) : eval_int((int64_t)w);

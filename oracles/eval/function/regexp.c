@@ -13,6 +13,7 @@
 #include "eval/compile.h"
 #include "eval/limits/release.h"
 #include "eval/operator/comparison.h"
+#include "server/errors.h"
 
 enum { PATTERN_MAX = 1000, RESULT_MAX = 1 << 20, RARE_FROM = 0x530 };
 
@@ -394,7 +395,7 @@ static bool compile_pattern(struct compiler *c, struct node *n)
 			return false;
 		}
 		if (!re->compiled) {
-			compile_error(c, 1139, "an error in a regular expression");
+			compile_error(c, ER_REGEXP_ERROR, "an error in a regular expression");
 			return false;
 		}
 	}

@@ -7,13 +7,14 @@
 #include "eval/limits/guards.h"
 #include "eval/limits/release.h"
 #include "eval/operator/comparison.h"
+#include "server/errors.h"
 
 struct eval_value division_by_zero(struct run *run)
 {
 	const struct eval_env *env = run->env;
 
 	if (run->strict && (env->mode & EVAL_MODE_ERROR_FOR_DIVISION_BY_ZERO))
-		return run_error(run, 1365, "division by zero");
+		return run_error(run, ER_DIVISION_BY_ZERO, "division by zero");
 	return EVAL_NULL_VALUE;
 }
 
@@ -21,18 +22,18 @@ struct eval_value check_integer(struct run *run, wide value, bool is_unsigned)
 {
 	if (is_unsigned) {
 		if (value < 0 || value > (wide)UINT64_MAX)
-			return run_error(run, 1690, "BIGINT UNSIGNED value is out of range");
+			return run_error(run, ER_DATA_OUT_OF_RANGE, "BIGINT UNSIGNED value is out of range");
 		return eval_uint((uint64_t)value);
 	}
 	if (value < INT64_MIN || value > INT64_MAX)
-		return run_error(run, 1690, "BIGINT value is out of range");
+		return run_error(run, ER_DATA_OUT_OF_RANGE, "BIGINT value is out of range");
 	return eval_int((int64_t)value);
 }
 
 struct eval_value check_double(struct run *run, double d)
 {
 	if (!isfinite(d))
-		return run_error(run, 1690, "DOUBLE value is out of range");
+		return run_error(run, ER_DATA_OUT_OF_RANGE, "DOUBLE value is out of range");
 	/* How many digits of it a text has depends on the text's room. */
 	if (d != 0 && fabs(d) < __DBL_MIN__)
 		return run_unsupported(run, LIMIT_NUMBER_ALMOST_ZERO);
@@ -134,7 +135,7 @@ static struct eval_value run_int(const struct node *n, struct frame *f)
 	default:
 		r = x * y; /* |x|, |y| < 2^64: may exceed 127 bits only for two huge unsigned */
 		if (x > INT64_MAX && y > INT64_MAX)
-			return run_error(f->run, 1690, "BIGINT UNSIGNED value is out of range");
+			return run_error(f->run, ER_DATA_OUT_OF_RANGE, "BIGINT UNSIGNED value is out of range");
 		break;
 	}
 	if (n->op == SQL_OP_MUL && r == INT64_MIN && f->run->env->flavour == SQL_MYSQL)
@@ -372,7 +373,7 @@ static struct eval_value integer_of_quotient(
 	if (run->strict)
 		return run_unsupported(run, LIMIT_DIV_BEYOND_BIGINT_IN_STRICT_MODE);
 	return run_error(
-		run, 1690, is_unsigned ? "BIGINT UNSIGNED out of range" : "BIGINT out of range");
+		run, ER_DATA_OUT_OF_RANGE, is_unsigned ? "BIGINT UNSIGNED out of range" : "BIGINT out of range");
 }
 
 static struct eval_value divide_decimals(

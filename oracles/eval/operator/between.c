@@ -4,6 +4,7 @@
 #include "eval/operator/comparison.h"
 
 #include "eval/limits/guards.h"
+#include "server/errors.h"
 
 /* MariaDB searches an index for one value where both bounds are equal, and compares the bounds in their own
  * collation.  So `c BETWEEN 'A' AND 'a'` finds only 'A', even if 'A' and 'a' differ in the collation of the
@@ -189,7 +190,7 @@ struct node *compile_between(struct compiler *c, const struct sql_expr *e)
 	if (!n->args[0] || !n->args[1] || !n->args[2])
 		return NULL;
 	if (node_is_row(n->args[0]) || node_is_row(n->args[1]) || node_is_row(n->args[2]))
-		return compile_error(c, 1241, "a row where a value is wanted");
+		return compile_error(c, ER_OPERAND_COLUMNS, "a row where a value is wanted");
 	if (between_refused(c, n->args) || !between_comparison(c, n->args, how) ||
 		!compile_beside_index(c, n->args[0], n->args[1], false) ||
 		!compile_beside_index(c, n->args[0], n->args[2], false))

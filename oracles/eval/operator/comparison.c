@@ -12,6 +12,7 @@
 #include "eval/limits/guards.h"
 #include "eval/limits/release.h"
 #include "eval/value/temporal.h"
+#include "server/errors.h"
 
 /* ---- how to compare ---- */
 
@@ -120,7 +121,7 @@ bool comparison_type_of(
 
 	*out = (struct comparison){.collation = COLLATION_BINARY};
 	if (node_is_row(a) || node_is_row(b)) {
-		compile_error(c, 1241, "a row where a value is wanted");
+		compile_error(c, ER_OPERAND_COLUMNS, "a row where a value is wanted");
 		return false;
 	}
 	if (comparison_refused(c, pair))
@@ -555,7 +556,7 @@ static struct eval_value run_compare(const struct node *n, struct frame *f)
 static struct eval_value run_row(const struct node *n, struct frame *f)
 {
 	(void)n;
-	return run_error(f->run, 1241, "a row where a value is wanted");
+	return run_error(f->run, ER_OPERAND_COLUMNS, "a row where a value is wanted");
 }
 
 bool node_is_row(const struct node *n)
@@ -679,7 +680,7 @@ static struct node *compile_compare_rows(struct compiler *c, const struct sql_ex
 	bool among = e->kind == SQL_EXPR_IN && e->u.in.list.count > 1;
 
 	if (!node_is_row(l) || !node_is_row(r) || l->arg_count != r->arg_count)
-		return compile_error(c, 1241, "rows of different sizes");
+		return compile_error(c, ER_OPERAND_COLUMNS, "rows of different sizes");
 	for (uint32_t i = 0; i < l->arg_count; i++) {
 		n->args[2 * i] = l->args[i];
 		n->args[2 * i + 1] = r->args[i];

@@ -5,6 +5,7 @@
 
 #include "eval/limits/guards.h"
 #include "eval/limits/release.h"
+#include "server/errors.h"
 
 static struct eval_value run_in_any(const struct node *n, struct frame *f, struct eval_value left)
 {
@@ -202,7 +203,7 @@ static struct node *compile_in_rows(
 		return NULL;
 	for (uint32_t i = 0; i < count; i++) {
 		rows->args[i] = compile_compare(c, e, SQL_OP_EQ, left, list[i]);
-		if (!rows->args[i] && count > 1 && c->outcome->error == 1267) {
+		if (!rows->args[i] && count > 1 && c->outcome->error == ER_CANT_AGGREGATE_2COLLATIONS) {
 			c->outcome->status = EVAL_OK;
 			return compile_unsupported(c, LIMIT_ROWS_OF_DIFFERENT_COLLATIONS_IN_IN);
 		}

@@ -4,6 +4,7 @@
 #include "eval/operator/comparison.h"
 
 #include "eval/limits/release.h"
+#include "server/errors.h"
 
 static struct eval_value run_like(const struct node *n, struct frame *f)
 {
@@ -37,7 +38,7 @@ struct node *compile_like(struct compiler *c, const struct sql_expr *e)
 	if (!n->args[0] || !n->args[1])
 		return NULL;
 	if (node_is_row(n->args[0]) || node_is_row(n->args[1]))
-		return compile_error(c, 1241, "a row where a value is wanted");
+		return compile_error(c, ER_OPERAND_COLUMNS, "a row where a value is wanted");
 	if ((!type_is_string(&n->args[0]->type) || !type_is_string(&n->args[1]->type)) &&
 		compile_mysql_5(c, LIMIT_MYSQL5_LIKE_OF_OTHER_THAN_TEXTS))
 		return NULL;

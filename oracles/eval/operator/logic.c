@@ -7,6 +7,7 @@
 
 #include "eval/limits/release.h"
 #include "eval/value/temporal.h"
+#include "server/errors.h"
 
 static struct eval_value run_and(const struct node *n, struct frame *f)
 {
@@ -111,7 +112,7 @@ struct node *compile_logic(struct compiler *c, const struct sql_expr *e, enum sq
 		e, 2);
 
 	if (node_is_row(l) || node_is_row(r))
-		return compile_error(c, 1241, "a row where a value is wanted");
+		return compile_error(c, ER_OPERAND_COLUMNS, "a row where a value is wanted");
 	if (n->fn == run_xor && !(type_is_int(&l->type) && type_is_int(&r->type)) &&
 		compile_mysql_5(c, LIMIT_MYSQL5_XOR_OF_OTHER_THAN_INTEGERS))
 		return NULL;
@@ -214,7 +215,7 @@ struct node *compile_not(struct compiler *c, const struct sql_expr *e, struct no
 	if (c->env->flavour == SQL_MYSQL && denies_again(e->u.binary.left, false, is_strcmp))
 		return compile_unsupported(c, LIMIT_MYSQL_NOT_OF_NOT_OF_STRCMP);
 	if (node_is_row(arg))
-		return compile_error(c, 1241, "a row where a value is wanted");
+		return compile_error(c, ER_OPERAND_COLUMNS, "a row where a value is wanted");
 	n->args[0] = arg;
 	n->op = SQL_OP_NOT;
 	n->type = type_bool();
@@ -260,7 +261,7 @@ struct node *compile_is(struct compiler *c, const struct sql_expr *e, struct nod
 	if (e->op == SQL_OP_IS_JSON)
 		return compile_unsupported(c, LIMIT_IS_JSON);
 	if (node_is_row(arg))
-		return compile_error(c, 1241, "a row where a value is wanted");
+		return compile_error(c, ER_OPERAND_COLUMNS, "a row where a value is wanted");
 	if (c->env->flavour == SQL_MARIADB && e->op != SQL_OP_IS_TRUE && e->op != SQL_OP_IS_FALSE &&
 		compares_rows(arg))
 		return compile_unsupported(c, LIMIT_IS_NULL_OF_COMPARISON_OF_ROWS);

@@ -13,6 +13,7 @@
 #include "eval/operator/arithmetic.h"
 #include "eval/operator/comparison.h"
 #include "eval/query/query.h"
+#include "server/errors.h"
 
 static const struct {
 	const char *name;
@@ -238,7 +239,7 @@ struct aggregate *aggregate_new(
 	a->arg_count = e->u.call.args.count;
 	a->args = arena_zero(c->arena, (a->arg_count + 1) * sizeof(*a->args));
 	if (!a->star && a->arg_count == 0)
-		return (struct aggregate *)compile_error(c, 1064, "an aggregate without argument");
+		return (struct aggregate *)compile_error(c, ER_PARSE_ERROR, "an aggregate without argument");
 	c->scope->outer_reach = 0;
 	if (!compile_list(c, &e->u.call.args, a->args) ||
 		(a->kind == AGG_GROUP_CONCAT && !group_concat_clauses(c, a, extra)))
@@ -286,7 +287,7 @@ struct node *compile_aggregate(struct compiler *c, const struct sql_expr *e, boo
 	if (extra && extra->within_group)
 		return compile_unsupported(c, LIMIT_WITHIN_GROUP);
 	if (!scope || !scope->aggregates_allowed || scope->in_aggregate)
-		return compile_error(c, 1111, "an aggregate where none may stand");
+		return compile_error(c, ER_INVALID_GROUP_FUNC_USE, "an aggregate where none may stand");
 	scope->in_aggregate = true;
 	a = aggregate_new(c, e, kind);
 	scope->in_aggregate = false;

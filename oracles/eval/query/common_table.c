@@ -2,6 +2,8 @@
 /* WITH: common table expressions, recursive ones too. */
 #include "eval/query/query.h"
 
+#include "server/errors.h"
+
 const struct cte *find_cte(const struct cte *ctes, const struct sql_table_name *name)
 {
 	if (name->db.ptr)
@@ -22,7 +24,7 @@ bool rename_columns(struct compiler *c, struct eval_query *q, const struct sql_n
 			q->names[i] = n->name;
 	}
 	if (names && i != q->column_count) {
-		compile_error(c, 1353, "a list of columns of another length");
+		compile_error(c, ER_VIEW_WRONG_LIST, "a list of columns of another length");
 		return false;
 	}
 	return true;
@@ -161,7 +163,7 @@ static struct eval_query *compile_recursive(
 		return NULL;
 	if (q->left->column_count != q->right->column_count)
 		return (struct eval_query *)compile_error(
-			c, 1222, "queries with different numbers of columns");
+			c, ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT, "queries with different numbers of columns");
 	if (q->right->grouped || q->right->window_count)
 		return compile_unsupported(
 			c, LIMIT_RECURSIVE_CTE_OF_ANOTHER_FORM);

@@ -7,6 +7,7 @@
 #include "eval/limits/guards.h"
 #include "eval/limits/release.h"
 #include "eval/operator/comparison.h"
+#include "server/errors.h"
 
 struct compiler compiler_begin(struct arena *arena, const struct eval_env *env,
 	const struct eval_source *source, struct eval_outcome *outcome)
@@ -116,7 +117,7 @@ static bool expand_star(struct expanded *x, const struct eval_query *q, const st
 
 	if (!e->u.column.table.ptr) {
 		if (!scope->table_count) {
-			compile_error(x->c, 1096, "* without tables");
+			compile_error(x->c, ER_NO_TABLES_USED, "* without tables");
 			return false;
 		}
 		if (has_merged(q->from))
@@ -134,7 +135,7 @@ static bool expand_star(struct expanded *x, const struct eval_query *q, const st
 		found = true;
 	}
 	if (!found)
-		compile_error(x->c, 1051, "* of an unknown table");
+		compile_error(x->c, ER_BAD_TABLE_ERROR, "* of an unknown table");
 	return found;
 }
 
@@ -161,12 +162,12 @@ static struct node *item_of_ordinal(
 	struct node *item;
 
 	if (ordinal < 1 || ordinal > item_count)
-		return compile_error(c, 1054, "no such column");
+		return compile_error(c, ER_BAD_FIELD_ERROR, "no such column");
 	item = items[ordinal - 1];
 	if (key_ordinal_refused(c, item))
 		return NULL;
 	if (c->scope->aggregate_count && !c->scope->aggregates_allowed && node_aggregates(item))
-		return compile_error(c, 1056, "grouping by an aggregate");
+		return compile_error(c, ER_WRONG_GROUP_FIELD, "grouping by an aggregate");
 	return item;
 }
 
@@ -365,7 +366,7 @@ static bool compile_having(struct compiler *c, struct eval_query *q, const struc
 	q->having = compile_condition(c, query->u.select.having);
 	if (!q->having) {
 		/* The server looks for its columns first: see having_sees(). */
-		if (c->outcome->status == EVAL_ERROR && c->outcome->error != 1054) {
+		if (c->outcome->status == EVAL_ERROR && c->outcome->error != ER_BAD_FIELD_ERROR) {
 			c->outcome->status = EVAL_OK;
 			outcome_unsupported(c->outcome, LIMIT_ERROR_IN_HAVING);
 		}
@@ -373,7 +374,7 @@ static bool compile_having(struct compiler *c, struct eval_query *q, const struc
 	}
 	if (!having_sees(q, q->having)) {
 		if (q->table_count == 1)
-			compile_error(c, 1054, "a column in HAVING that is not selected");
+			compile_error(c, ER_BAD_FIELD_ERROR, "a column in HAVING that is not selected");
 		else
 			compile_unsupported(c, LIMIT_COLUMN_IN_HAVING_NOT_SELECTED);
 		return false;

@@ -3,6 +3,7 @@
 #include "eval/query/query.h"
 
 #include "eval/operator/comparison.h"
+#include "server/errors.h"
 
 struct from_state {
 	struct compiler *c;
@@ -47,7 +48,7 @@ static struct join_tree *add_table(
 			(from->derived || s->q->tables[i].derived || !db.ptr ||
 				!s->scope->tables[i].db.ptr ||
 				eval_same_name(s->c->env, s->scope->tables[i].db, db))) {
-			compile_error(s->c, 1066, "two tables of one name");
+			compile_error(s->c, ER_NONUNIQ_TABLE, "two tables of one name");
 			return NULL;
 		}
 	}
@@ -102,7 +103,7 @@ static struct join_tree *from_name(struct from_state *s, const struct sql_table_
 	}
 	from.base = s->c->source ? s->c->source->table(s->c->source->ctx, name) : NULL;
 	if (!from.base)
-		return (struct join_tree *)compile_error(s->c, 1146, "no such table");
+		return (struct join_tree *)compile_error(s->c, ER_NO_SUCH_TABLE, "no such table");
 	return add_table(s, name->db.ptr ? name->db : from.base->db, alias, &from);
 }
 
@@ -146,11 +147,11 @@ static bool merge_column(struct from_state *s, struct join_tree *j, bool right_j
 	if (natural && (l == 0 || r == 0))
 		return true;
 	if (l == 0 || r == 0) {
-		compile_error(s->c, 1054, "unknown column in USING");
+		compile_error(s->c, ER_BAD_FIELD_ERROR, "unknown column in USING");
 		return false;
 	}
 	if (l > 1 || r > 1) {
-		compile_error(s->c, 1052, "a column of USING that two tables have");
+		compile_error(s->c, ER_NON_UNIQ_ERROR, "a column of USING that two tables have");
 		return false;
 	}
 	a = node_column(s->c, NULL, 0, lt, lc, &s->scope->tables[lt].types[lc]);

@@ -2,6 +2,8 @@
 /* GROUP BY ... WITH ROLLUP and GROUPING(). */
 #include "eval/query/query.h"
 
+#include "server/errors.h"
+
 static bool has_query(void *ctx, const struct sql_query *query)
 {
 	(void)query;
@@ -62,7 +64,7 @@ bool compile_rollup(struct compiler *c, struct eval_query *q, const struct sql_q
 	bool good = !q->window_count && !(q->distinct && c->env->flavour == SQL_MARIADB);
 
 	if (query->order && c->env->flavour == SQL_MARIADB) {
-		compile_error(c, 1221, "WITH ROLLUP and ORDER BY");
+		compile_error(c, ER_WRONG_USAGE, "WITH ROLLUP and ORDER BY");
 		return false;
 	}
 	for (uint32_t k = 0; k < q->group_count; k++) {

@@ -7,6 +7,7 @@
 #include "eval/operator/comparison.h"
 #include "eval/query/query.h"
 #include "eval/query/run_query.h"
+#include "server/errors.h"
 
 enum { ROWS_MAX_DEFAULT = 1000 * 1000 };
 
@@ -314,7 +315,7 @@ bool run_limit(struct run *run, const struct node *node, uint64_t *out)
 
 	if ((v.kind != EVAL_INT || v.i < 0) && v.kind != EVAL_UINT) {
 		if (!run->failed)
-			run_error(run, 1210, "LIMIT that is no number");
+			run_error(run, ER_WRONG_ARGUMENTS, "LIMIT that is no number");
 		return false;
 	}
 	*out = v.u;

@@ -4,6 +4,7 @@
 
 #include "eval/limits/guards.h"
 #include "eval/limits/release.h"
+#include "server/errors.h"
 
 static struct eval_value run_nothing(const struct node *n, struct frame *f)
 {
@@ -80,7 +81,7 @@ struct eval_query *compile_set_op(struct compiler *c, struct eval_query *q,
 		return NULL;
 	if (q->left->column_count != q->right->column_count)
 		return (struct eval_query *)compile_error(
-			c, 1222, "queries with different numbers of columns");
+			c, ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT, "queries with different numbers of columns");
 	q->column_count = q->left->column_count;
 	q->names = q->left->names;
 	q->types = arena_zero(c->arena, (q->column_count + 1) * sizeof(*q->types));
@@ -110,7 +111,7 @@ struct eval_query *compile_values_query(
 	for (const struct sql_values_row *row = query->u.values; row; row = row->next, r++) {
 		if (row->values.count != q->column_count)
 			return (struct eval_query *)compile_error(
-				c, 4045, "VALUES rows of different lengths");
+				c, ER_JSON_PATH_ARRAY, "VALUES rows of different lengths");
 		q->rows[r] = arena_zero(c->arena, (q->column_count + 1) * sizeof(struct node *));
 		if (!compile_list(c, &row->values, q->rows[r]))
 			return NULL;

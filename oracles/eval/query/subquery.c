@@ -5,6 +5,7 @@
 #include "eval/limits/guards.h"
 #include "eval/operator/comparison.h"
 #include "eval/query/query.h"
+#include "server/errors.h"
 
 struct subquery {
 	struct eval_query *query;
@@ -51,7 +52,7 @@ static struct eval_value run_scalar(const struct node *n, struct frame *f)
 	if (!result_of(n->u.data, f, &r) || !r.row_count)
 		return EVAL_NULL_VALUE;
 	if (r.row_count > 1)
-		return run_error(f->run, 1242, "a subquery with more than one row");
+		return run_error(f->run, ER_SUBQUERY_NO_1_ROW, "a subquery with more than one row");
 	return require_known(f->run, r.rows[0][0]);
 }
 
@@ -255,7 +256,7 @@ struct node *compile_subquery(struct compiler *c, const struct sql_expr *e)
 	if (s->query->column_count != 1) {
 		if (e->kind == SQL_EXPR_SUBQUERY)
 			return compile_unsupported(c, LIMIT_SUBQUERY_WITH_SEVERAL_COLUMNS);
-		return compile_error(c, 1241, "a subquery with several columns");
+		return compile_error(c, ER_OPERAND_COLUMNS, "a subquery with several columns");
 	}
 	if (any_subquery_refused(c, e, s->query))
 		return NULL;

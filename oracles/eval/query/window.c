@@ -11,6 +11,7 @@
 
 #include "eval/limits/release.h"
 #include "eval/query/query.h"
+#include "server/errors.h"
 
 enum window_kind {
 	WINDOW_AGGREGATE,
@@ -386,7 +387,7 @@ struct node *compile_window(struct compiler *c, const struct sql_expr *e)
 		return compile_unsupported(c, LIMIT_MYSQL_MIN_OR_MAX_OF_ENUM_OVER_WINDOW);
 	if (c->env->flavour == SQL_MARIADB && wants_order(w->kind) &&
 		(w->key_count == w->partition_count || (over->parenthesised && !over->order)))
-		return compile_error(c, 4018, "a window function without ORDER BY");
+		return compile_error(c, ER_NO_ORDER_LIST_IN_WINDOW_SPEC, "a window function without ORDER BY");
 	w->input = scope->window_inputs;
 	scope->window_inputs += w->key_count + (w->aggregate ? w->aggregate->arg_count : 2);
 	*scope->windows_tail = w;

@@ -13,6 +13,7 @@
 #include "eval/limits/release.h"
 #include "eval/node.h"
 #include "eval/value/temporal.h"
+#include "server/errors.h"
 
 /* ---- outcomes ---- */
 
@@ -69,7 +70,7 @@ void run_truncated(struct run *run)
 	if (run->strict && run->folded)
 		run_unsupported(run, LIMIT_CONSTANT_NOT_NUMBER_IN_CONDITION_IN_STRICT_MODE);
 	else if (run->strict)
-		run_error(run, 1292, "truncated incorrect value");
+		run_error(run, ER_TRUNCATED_WRONG_VALUE, "truncated incorrect value");
 }
 
 /* ---- types ---- */
