@@ -86,7 +86,7 @@ def test_rows_of_a_cursor_come_later():
         assert [x["class"] for x in found["findings"]] == expected, found
 
 
-def test_strangers_do_not_explain_rows_with_their_keys():
+def test_unrecorded_writers_do_not_explain_rows_with_their_keys():
     """What was not committed comes with its key: its row is locked, so no stranger wrote that."""
     for text, rows, severity in (("select count(*) from t", [[3]], "suspicion"),
                                  ("select b from t", [[10], [20], [30]], "suspicion"),

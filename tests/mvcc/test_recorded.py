@@ -170,7 +170,7 @@ def test_what_sessions_that_were_left_out_did_is_undecided():
 def test_unrecorded_writers_explain_what_names_no_row():
     """MariaDB 11.8: a session past the proxy wrote, and all the server answered was right.  With all
     sessions recorded the same answers would be wrong."""
-    paths = sorted(glob.glob(os.path.join(RECORDED, "strangers", "*.itr")))
+    paths = sorted(glob.glob(os.path.join(RECORDED, "unrecorded", "*.itr")))
     assert len(paths) == 6
     for path in paths:
         for options, severity in (((), "suspicion"), (("--all-sessions",), "violation")):
