@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The mvcc oracle over recordings of real servers (recorded/), without a server: TAP.
 
-    test_recorded.py MVCC_TOOL ISOTRACE
+    test_recorded.py MVCC_TOOL ISOTRACE HIDDEN-SEEDS
 
 What is said of each statement of each recording is in the entries beside them (test_index.py).  Here: recordings that are altered
 or have a part taken out, the reports, and options.
@@ -20,6 +20,7 @@ import tap  # noqa: E402
 from mvcc_checks import RECORDED, Programs  # noqa: E402
 
 TOOL, ISOTRACE = sys.argv[1:3]
+HIDDEN_SEEDS = int(sys.argv[3])
 tool, check = Programs(ISOTRACE, TOOL).tool, Programs(ISOTRACE, TOOL).check
 TRACES = sorted(glob.glob(os.path.join(RECORDED, "m*", "*.itr")))
 assert len(TRACES) >= 50
@@ -77,7 +78,7 @@ def test_rows_that_the_trace_does_not_have():
     """A random part of the initial rows is taken out: what is left is judged, and nothing is wrong with it."""
     paths = TRACES + sorted(glob.glob(os.path.join(RECORDED, "rules", "*.itr")))
     decided = judged = 0
-    for seed in range(1, 13):
+    for seed in range(1, HIDDEN_SEEDS + 1):
         out = tool("hide", str(seed), *paths)
         alarms = [line for line in out.splitlines() if re.search(": (violation|suspicion) ", line)]
         assert not [a for a in alarms if "no-autocommit" not in a], (seed, alarms)
