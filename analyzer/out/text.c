@@ -247,11 +247,11 @@ static void known_text(struct buf *out, const struct page *page, const struct ve
 static void component_text(struct buf *out, const struct page *page, const struct verdict_component *c)
 {
 	enum { LISTED = 5 };
-	uint32_t listed = c->removed_listed < LISTED && !page->verbose ? c->removed_listed
-			  : page->verbose				 ? c->removed_listed
-									 : LISTED;
+	uint32_t listed = c->removed_listed;
 	struct buf line = BUF_INIT;
 
+	if (!page->verbose && listed > LISTED)
+		listed = LISTED;
 	text_add_count(&line, c->transaction_count);
 	buf_add_str(&line, " transactions depend on each other in cycles (");
 	text_add_count(&line, c->finding_count);

@@ -155,6 +155,16 @@ def test_no_private_words_in_comments():
     assert seen > 5000, seen
 
 
+def test_every_class_has_a_sentence():
+    """Those of cycles that an order closes have the sentence of the cycle."""
+    listed = re.findall(r"X\((CLASS_\w+),", read(os.path.join(TOP, "oracles", "common", "finding_class.h")))
+    sentences = read(os.path.join(TOP, "analyzer", "report", "class_sentences.c"))
+    assert len(listed) > 50
+    for name in listed:
+        base = re.sub(r"_(SESSION|REALTIME)$", "", name)
+        assert re.search(rf"(\[{base}\] = |NOT_LEVEL\({base}, )", sentences), name
+
+
 def test_paragraphs_are_short():
     """Five lines of up to 144 characters; lists, tables and examples are their own measure."""
     for path in pages():
