@@ -3,64 +3,12 @@
 #include "base/bug.h"
 #include "eval/compile.h"
 #include "eval/limits/guards.h"
-#include "eval/limits/release.h"
 #include "eval/operator/arithmetic.h"
 #include "eval/operator/comparison.h"
+#include "eval/value/release.h"
 #include "server/errors.h"
 
 enum { COMPILE_DEPTH_MAX = 1000, CONSTANTS_RUN_MAX = 50 };
-
-void *compile_unsupported(struct compiler *c, enum eval_limit limit)
-{
-	CHECK_SLOW(c->failed || limit_covers(limit, c->env->flavour, c->env->version));
-	c->failed = true;
-	return outcome_unsupported(c->outcome, limit);
-}
-
-struct run compile_run(const struct compiler *c, struct eval_outcome *outcome)
-{
-	return (struct run){.env = c->env,
-		.source = c->source,
-		.arena = c->arena,
-		.outcome = outcome,
-		.steps_max = 1000,
-		.bytes_max = c->arena->total + 64 * 1024 * 1024,
-		.rows_max = 1000};
-}
-
-struct node *compile_error(struct compiler *c, unsigned error, const char *what)
-{
-	/* Which is computed by then, or is not. */
-	if (c->failing_constant || c->failing_before)
-		return compile_unsupported(c, LIMIT_ONE_OF_SEVERAL_ERRORS_WITH_CONSTANT_THAT_FAILS);
-	c->failed = true;
-	return outcome_error(c->outcome, error, what);
-}
-
-struct node *node_new(
-	struct compiler *c, node_fn *fn, const struct sql_expr *expr, uint32_t arg_count)
-{
-	struct node *n = arena_zero(c->arena, sizeof(*n));
-
-	n->fn = fn;
-	n->expr = expr;
-	n->arg_count = arg_count;
-	n->args = arena_zero(c->arena, (arg_count + 1) * sizeof(*n->args));
-	return n;
-}
-
-bool node_any(const struct node *n, bool (*is)(const struct node *n))
-{
-	if (!n)
-		return false;
-	if (is(n))
-		return true;
-	for (uint32_t i = 0; i < n->arg_count; i++) {
-		if (node_any(n->args[i], is))
-			return true;
-	}
-	return false;
-}
 
 bool compile_list(struct compiler *c, const struct sql_exprs *list, struct node **out)
 {
@@ -105,11 +53,6 @@ static struct node *compile_unary(struct compiler *c, const struct sql_expr *e)
 	default:
 		return compile_unsupported(c, LIMIT_UNARY_OPERATOR_NOT_MODELLED);
 	}
-}
-
-bool type_is_bytes(const struct eval_type *type)
-{
-	return type_is_string(type) && type->collation == COLLATION_BINARY;
 }
 
 /* The other side of a comparison or of IN. */

@@ -87,7 +87,6 @@ extern const struct function functions_control[], functions_number[], functions_
 	functions_time[], functions_time_format[], functions_interval[], functions_regexp[],
 	functions_json[], functions_json_compare[], functions_digest[], functions_encode[];
 /* What only the server knows, where it was not recorded. */
-bool type_is_bytes(const struct eval_type *type);
 extern const struct function functions_opaque[];
 struct node *compile_masked(struct compiler *c, const struct sql_expr *e);
 

@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "eval/compile.h"
-#include "eval/limits/release.h"
 #include "eval/operator/comparison.h"
+#include "eval/value/release.h"
 #include "server/errors.h"
 
 /* ---- calls ---- */

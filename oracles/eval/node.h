@@ -87,6 +87,12 @@ struct frame {
 	const struct eval_value *insert;     /* VALUES(c): the row that was to be inserted */
 };
 
+/* Starts a run with the bounds of the environment. */
+struct run run_begin(const struct eval_env *env, const struct eval_source *source,
+	struct arena *arena, struct eval_outcome *outcome);
+bool run_step(struct run *run); /* counts; false: a bound is reached */
+bool run_has_room(struct run *run); /* false: the bound of memory is reached */
+
 /* ---- failing ---- */
 
 struct eval_value run_error(struct run *run, unsigned error, const char *what);
@@ -113,6 +119,7 @@ bool type_is_number(const struct eval_type *type); /* INT, BIT, YEAR, DECIMAL, F
 bool type_is_string(const struct eval_type *type); /* STRING, ENUM, SET, JSON */
 bool type_is_list(const struct eval_type *type);   /* ENUM, SET */
 bool type_is_int(const struct eval_type *type);    /* INT, BIT, YEAR */
+bool type_is_bytes(const struct eval_type *type);  /* BINARY, VARBINARY, BLOB */
 /* Digits before the point and all digits, as DECIMAL results are sized. */
 uint32_t type_int_digits(const struct eval_type *type);
 uint32_t type_precision(const struct eval_type *type);
@@ -207,6 +214,8 @@ struct compiler {
 	uint32_t constants_run;
 };
 
+struct compiler compiler_begin(struct arena *arena, const struct eval_env *env,
+	const struct eval_source *source, struct eval_outcome *outcome);
 struct node *compile_expr(struct compiler *c, const struct sql_expr *expr);
 struct node *node_new(
 	struct compiler *c, node_fn *fn, const struct sql_expr *expr, uint32_t arg_count);

@@ -8,11 +8,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "eval/limits/release.h"
 #include "eval/operator/arithmetic.h"
 #include "eval/operator/comparison.h"
 #include "eval/query/query.h"
 #include "eval/value/json.h"
+#include "eval/value/release.h"
 #include "eval/value/temporal.h"
 #include "server/errors.h"
 

@@ -6,9 +6,9 @@
 #include "eval/compile.h"
 #include "eval/function/time.h"
 #include "eval/limits/guards.h"
-#include "eval/limits/release.h"
 #include "eval/operator/arithmetic.h"
 #include "eval/operator/comparison.h"
+#include "eval/value/release.h"
 #include "eval/value/temporal.h"
 #include "server/errors.h"
 

@@ -4,7 +4,7 @@
 #include <zlib.h>
 
 #include "eval/compile.h"
-#include "eval/limits/release.h"
+#include "eval/value/release.h"
 
 /* The text of the first argument; false: NULL. */
 static bool bytes_of(const struct node *n, struct frame *f, struct span *out)

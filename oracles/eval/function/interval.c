@@ -5,7 +5,7 @@
 #include "eval/compile.h"
 #include "eval/function/time.h"
 #include "eval/limits/guards.h"
-#include "eval/limits/release.h"
+#include "eval/value/release.h"
 #include "server/errors.h"
 
 struct amount {

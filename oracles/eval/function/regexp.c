@@ -11,8 +11,8 @@
 
 #include "base/regex.h"
 #include "eval/compile.h"
-#include "eval/limits/release.h"
 #include "eval/operator/comparison.h"
+#include "eval/value/release.h"
 #include "server/errors.h"
 
 enum { PATTERN_MAX = 1000, RESULT_MAX = 1 << 20, RARE_FROM = 0x530 };

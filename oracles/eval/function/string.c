@@ -4,9 +4,9 @@
 
 #include "eval/compile.h"
 #include "eval/function/string.h"
-#include "eval/limits/release.h"
 #include "eval/operator/comparison.h"
 #include "eval/value/json.h"
+#include "eval/value/release.h"
 
 static node_fn run_left, run_right, run_substring;
 

@@ -4,7 +4,7 @@
 
 #include "eval/compile.h"
 #include "eval/function/string.h"
-#include "eval/limits/release.h"
+#include "eval/value/release.h"
 
 /* ---- trimming and padding ---- */
 

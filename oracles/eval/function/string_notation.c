@@ -2,7 +2,7 @@
 /* Texts in other notations: HEX, UNHEX, BIN, OCT, QUOTE. */
 #include "eval/compile.h"
 #include "eval/function/string.h"
-#include "eval/limits/release.h"
+#include "eval/value/release.h"
 
 /* ---- other notations ---- */
 

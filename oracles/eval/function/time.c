@@ -7,7 +7,7 @@
 
 #include "eval/compile.h"
 #include "eval/function/time.h"
-#include "eval/limits/release.h"
+#include "eval/value/release.h"
 
 bool has_zeros(struct run *run, const struct eval_value *v)
 {

@@ -2,7 +2,7 @@
 /* Dates as texts: DAYNAME, MONTHNAME, DATE_FORMAT. */
 #include "eval/compile.h"
 #include "eval/function/time.h"
-#include "eval/limits/release.h"
+#include "eval/value/release.h"
 
 static const char *const day_names[] = {
 	"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"};

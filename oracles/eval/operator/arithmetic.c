@@ -5,8 +5,8 @@
 #include <math.h>
 
 #include "eval/limits/guards.h"
-#include "eval/limits/release.h"
 #include "eval/operator/comparison.h"
+#include "eval/value/release.h"
 #include "server/errors.h"
 
 struct eval_value division_by_zero(struct run *run)

@@ -10,7 +10,7 @@
 #include <math.h>
 
 #include "eval/limits/guards.h"
-#include "eval/limits/release.h"
+#include "eval/value/release.h"
 #include "eval/value/temporal.h"
 #include "server/errors.h"
 

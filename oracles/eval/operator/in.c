@@ -4,7 +4,7 @@
 #include "eval/operator/comparison.h"
 
 #include "eval/limits/guards.h"
-#include "eval/limits/release.h"
+#include "eval/value/release.h"
 #include "server/errors.h"
 
 static struct eval_value run_in_any(const struct node *n, struct frame *f, struct eval_value left)

@@ -3,7 +3,7 @@
 #include "eval/compile.h"
 #include "eval/operator/comparison.h"
 
-#include "eval/limits/release.h"
+#include "eval/value/release.h"
 #include "server/errors.h"
 
 static struct eval_value run_like(const struct node *n, struct frame *f)

@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "eval/limits/guards.h"
-#include "eval/limits/release.h"
 #include "eval/operator/arithmetic.h"
 #include "eval/operator/comparison.h"
 #include "eval/query/query.h"
+#include "eval/value/release.h"
 #include "server/errors.h"
 
 static const struct {

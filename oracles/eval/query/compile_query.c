@@ -5,16 +5,9 @@
 #include <string.h>
 
 #include "eval/limits/guards.h"
-#include "eval/limits/release.h"
 #include "eval/operator/comparison.h"
+#include "eval/value/release.h"
 #include "server/errors.h"
-
-struct compiler compiler_begin(struct arena *arena, const struct eval_env *env,
-	const struct eval_source *source, struct eval_outcome *outcome)
-{
-	memset(outcome, 0, sizeof(*outcome));
-	return (struct compiler){.arena = arena, .env = env, .source = source, .outcome = outcome};
-}
 
 /* ---- the select list ---- */
 

@@ -181,12 +181,4 @@ const struct eval_value *const *run_windows(const struct eval_query *q, struct r
 struct eval_value materialized(
 	struct run *run, const struct eval_type *type, struct eval_value value);
 
-/* Starts a run with the bounds of the environment. */
-struct run run_begin(const struct eval_env *env, const struct eval_source *source,
-	struct arena *arena, struct eval_outcome *outcome);
-struct compiler compiler_begin(struct arena *arena, const struct eval_env *env,
-	const struct eval_source *source, struct eval_outcome *outcome);
-bool run_step(struct run *run); /* counts; false: a bound is reached */
-bool run_has_room(struct run *run); /* false: the bound of memory is reached */
-
 #endif

@@ -3,7 +3,7 @@
 #include "eval/query/query.h"
 
 #include "eval/limits/guards.h"
-#include "eval/limits/release.h"
+#include "eval/value/release.h"
 #include "server/errors.h"
 
 static struct eval_value run_nothing(const struct node *n, struct frame *f)

@@ -9,8 +9,8 @@
  */
 #include <stdlib.h>
 
-#include "eval/limits/release.h"
 #include "eval/query/query.h"
+#include "eval/value/release.h"
 #include "server/errors.h"
 
 enum window_kind {

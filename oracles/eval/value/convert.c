@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/bug.h"
-#include "eval/limits/release.h"
 #include "eval/node.h"
+#include "eval/value/release.h"
 #include "eval/value/temporal.h"
 #include "server/errors.h"
 
@@ -129,6 +129,11 @@ bool type_is_list(const struct eval_type *type)
 bool type_is_int(const struct eval_type *type)
 {
 	return type->kind >= EVAL_T_INT && type->kind <= EVAL_T_YEAR;
+}
+
+bool type_is_bytes(const struct eval_type *type)
+{
+	return type_is_string(type) && type->collation == COLLATION_BINARY;
 }
 
 struct eval_type type_int(bool is_unsigned)

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "eval/limits/release.h"
+#include "eval/value/release.h"
 
 static const uint32_t pow10_table[7] = {1, 10, 100, 1000, 10000, 100000, 1000000};
 

@@ -3,8 +3,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "eval/operator/comparison.h"
-#include "eval/query/query.h"
+#include "eval/node.h"
 #include "eval/value/temporal.h"
 
 /* ---- the session ---- */
@@ -85,29 +84,6 @@ struct eval_env eval_env_for_server(struct span version_string)
 }
 
 /* ---- as keys ---- */
-
-bool eval_order_known(const struct eval_type *type, const struct eval_value *a,
-	const struct eval_value *b, int *order)
-{
-	struct eval_outcome outcome = {0};
-	struct arena arena = ARENA_INIT;
-	struct eval_env env = {0};
-	struct run run = run_begin(&env, NULL, &arena, &outcome);
-
-	*order = order_values(&run, type, a, b);
-	arena_release(&arena);
-	return !run.failed;
-}
-
-int eval_order(const struct eval_type *type, const struct eval_value *a, const struct eval_value *b)
-{
-	int c;
-
-	/* Characters of unknown weight: some order that is total. */
-	if (!eval_order_known(type, a, b, &c) && a->kind == EVAL_STRING && b->kind == EVAL_STRING)
-		c = span_cmp(a->s, b->s);
-	return c;
-}
 
 void eval_key(const struct eval_type *type, const struct eval_value *v, struct buf *out)
 {
@@ -269,83 +245,4 @@ bool eval_from_trace(struct arena *arena, const struct eval_type *type, const st
 		return false;
 	}
 	return false;
-}
-
-/* ---- single expressions ---- */
-
-struct eval_expr *eval_expr_compile(struct arena *arena, const struct sql_expr *expr,
-	const struct eval_table *table, struct span alias, const struct eval_env *env,
-	const struct eval_source *source, struct eval_outcome *outcome)
-{
-	struct compiler c = compiler_begin(arena, env, source, outcome);
-	struct eval_expr *out = arena_zero(arena, sizeof(*out));
-	struct scope *scope = arena_zero(arena, sizeof(*scope));
-
-	if (table) {
-		struct scope_table *t = arena_zero(arena, sizeof(*t));
-		struct span *names = arena_alloc(arena, (table->column_count + 1) * sizeof(*names));
-		struct eval_type *types =
-			arena_alloc(arena, (table->column_count + 1) * sizeof(*types));
-
-		for (uint32_t i = 0; i < table->column_count; i++) {
-			names[i] = table->columns[i].name;
-			types[i] = table->columns[i].type;
-		}
-		*t = (struct scope_table){.db = table->db,
-			.alias = alias.ptr ? alias : table->name,
-			.base = table,
-			.column_count = table->column_count,
-			.names = names,
-			.types = types};
-		scope->tables = t;
-		scope->table_count = 1;
-	}
-	c.scope = scope;
-	out->node = compile_value(&c, expr);
-	return out->node ? out : NULL;
-}
-
-const struct eval_type *eval_expr_type(const struct eval_expr *expr)
-{
-	return &expr->node->type;
-}
-
-bool expr_carry(const struct eval_expr *expr, struct arena *arena, const struct eval_env *env,
-	const struct eval_source *source, const struct eval_value *row, struct eval_value *out,
-	struct eval_outcome *outcome)
-{
-	struct run run = run_begin(env, source, arena, outcome);
-	struct frame f = {.run = &run, .rows = &row};
-
-	*out = shown(&run, node_carry(expr->node, &f));
-	return !run.failed;
-}
-
-bool eval_expr_run(const struct eval_expr *expr, struct arena *arena, const struct eval_env *env,
-	const struct eval_source *source, const struct eval_value *row, struct eval_value *out,
-	struct eval_outcome *outcome)
-{
-	struct run run = run_begin(env, source, arena, outcome);
-	struct frame f = {.run = &run, .rows = &row};
-
-	*out = shown(&run, node_run(expr->node, &f));
-	return !run.failed;
-}
-
-bool eval_expr_test(const struct eval_expr *expr, struct arena *arena, const struct eval_env *env,
-	const struct eval_source *source, const struct eval_value *row, enum eval_truth *truth,
-	struct eval_outcome *outcome)
-{
-	struct run run = run_begin(env, source, arena, outcome);
-	struct frame f = {.run = &run, .rows = &row};
-	struct eval_value v;
-
-	/* A condition of a stored program: what strict mode makes of a warning there is for the caller. */
-	run.strict = env->locals != NULL;
-	v = node_run(expr->node, &f);
-	if (!run.failed)
-		*truth = v.kind == EVAL_NULL                    ? EVAL_UNKNOWN
-			 : to_bool(&run, &expr->node->type, &v) ? EVAL_TRUE
-								: EVAL_FALSE;
-	return !run.failed;
 }

@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "eval/limits/release.h"
+#include "eval/value/release.h"
 #include "mvcc/execute/foreign_keys.h"
 #include "mvcc/execute/returning.h"
 #include "mvcc/plan/key_ranges.h"

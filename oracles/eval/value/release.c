@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* See release.h. */
-#include "eval/limits/release.h"
+#include "eval/value/release.h"
 
 /* The last release that is known to lack it, the first that is known to have it. */
 static const struct {
@@ -31,6 +31,11 @@ int mysql_has(const struct eval_env *env, enum mysql_change change)
 	return env->version >= changes[change].first_with ? 1 : -1;
 }
 
+enum eval_limit mysql_change_limit(enum mysql_change change)
+{
+	return changes[change].between;
+}
+
 bool run_mysql_has(struct run *run, enum mysql_change change)
 {
 	int has = mysql_has(run->env, change);
@@ -40,25 +45,9 @@ bool run_mysql_has(struct run *run, enum mysql_change change)
 	return has > 0;
 }
 
-bool compile_mysql_has(struct compiler *c, enum mysql_change change)
-{
-	int has = mysql_has(c->env, change);
-
-	if (has < 0)
-		compile_unsupported(c, changes[change].between);
-	return has > 0;
-}
-
 bool mysql_5(const struct eval_env *env)
 {
 	return env->flavour == SQL_MYSQL && env->version < 80000;
-}
-
-bool compile_mysql_5(struct compiler *c, enum eval_limit limit)
-{
-	if (mysql_5(c->env))
-		compile_unsupported(c, limit);
-	return mysql_5(c->env);
 }
 
 bool mysql_5_function(struct span name)

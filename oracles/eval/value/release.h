@@ -5,8 +5,8 @@
  * The evaluator was compared with MySQL 8.0.45 and 9.7.  A release between them does what both do;
  * where they differ, nobody knows which of them it follows, and it is unsupported.
  */
-#ifndef EVAL_LIMITS_RELEASE_H
-#define EVAL_LIMITS_RELEASE_H
+#ifndef EVAL_VALUE_RELEASE_H
+#define EVAL_VALUE_RELEASE_H
 
 #include "eval/node.h"
 
@@ -34,12 +34,14 @@ enum mysql_change {
 int mysql_has(const struct eval_env *env, enum mysql_change change);
 /* The same where it must be known: else unsupported, and false. */
 bool run_mysql_has(struct run *run, enum mysql_change change);
-bool compile_mysql_has(struct compiler *c, enum mysql_change change);
+bool compile_mysql_has(struct compiler *c, enum mysql_change change); /* node/node.c */
+/* What is refused where that is not known. */
+enum eval_limit mysql_change_limit(enum mysql_change change);
 
 /* MySQL before 8.0: 5.6 has other rules for these, nearer to MariaDB's, and 5.7 was not tried.  True:
  * unsupported. */
 bool mysql_5(const struct eval_env *env);
-bool compile_mysql_5(struct compiler *c, enum eval_limit limit);
+bool compile_mysql_5(struct compiler *c, enum eval_limit limit); /* node/node.c */
 /* The functions of which that is so. */
 bool mysql_5_function(struct span name);
 
