@@ -72,7 +72,4 @@ struct mvcc {
 	struct note_draft draft;
 };
 
-/* Whether the store holds the final rows, as far as they can be judged */
-bool finals_fit(struct mvcc *m);
-
 #endif

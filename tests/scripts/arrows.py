@@ -9,6 +9,9 @@
   library's or those of the libraries that the folder may use.
 - The arrows inside the top folders: the table of docs/internals/architecture.md, "Who may include
   whom", names for each folder those that it includes; there is no circle.
+- The calls inside oracles/eval and oracles/mvcc: the tables of the same page, "Calls inside the
+  evaluator and the solver", say which folder calls functions of which, and which functions are
+  called against that order.  The object files of the build say whether it is so.
 - The build enforces the arrows too: a file with a wrong include does not compile with the
   flags that meson gives to that folder (and one with a right include does).
 - isotrace links no database client.
@@ -123,7 +126,7 @@ def check_includes(root, build, names):
 def read_table(text):
     """Of the page's table: for each folder the set of those that it may include."""
     table = {}
-    section = text.split("\n## Who may include whom\n")[1].split("\n## ")[0]
+    section = re.split(r"\n##+ ", text.split("\n## Who may include whom\n")[1])[0]
     for line in section.splitlines():
         cells = line.split("|")
         if len(cells) != 4 or "`" not in cells[1]:
@@ -194,6 +197,86 @@ def check_inner(root, names):
     back = {**edges, (other, folder): "tried"}
     report(len(edge_problems(table, back)) == len(problems) + 1 and circle(set(back)),
            f"{other} including {folder} would be refused, and is a circle")
+
+
+def call_tables(text):
+    """Of the page: the folders with those that they call, and the functions that any may call."""
+    calls, upward = {}, {}
+    section = text.split("\n### Calls inside the evaluator and the solver\n")[1].split("\n## ")[0]
+    for line in section.splitlines():
+        cells = [re.findall(r"`([^`]+)`", cell) for cell in line.split("|")[1:-1]]
+        if len(cells) == 2 and cells[0] and "/" in cells[0][0]:
+            calls.update({folder: set(cells[1]) for folder in cells[0]})
+        elif len(cells) == 3 and cells[0]:
+            upward.update({function: cells[1][0] for function in cells[0]})
+    return calls, upward
+
+
+def symbols(build, names, below):
+    """Of the object files of a folder: where each function is defined, and who needs which."""
+    objects = os.path.join(build, "oracles", "liboracles.a.p")
+    defined, needed = {}, []
+    for name in names:
+        path = os.path.join(objects, name.partition("/")[2].replace("/", "_") + ".o")
+        if not name.startswith(below + "/") or not name.endswith(".c") or not os.path.exists(path):
+            continue
+        run = subprocess.run(["nm", path], capture_output=True, text=True, check=True)
+        for line in run.stdout.splitlines():
+            kind, symbol = line.split()[-2:]
+            if kind == "U":
+                needed.append((name, symbol))
+            elif kind in "TDRB":
+                defined[symbol] = os.path.dirname(name)
+    return defined, needed
+
+
+def call_problems(calls, upward, defined, needed):
+    """Calls that the tables do not have."""
+    problems = []
+    for name, symbol in needed:
+        folder, other = os.path.dirname(name), defined.get(symbol)
+        if not other or other == folder or other in calls.get(folder, ()):
+            continue
+        if not any(re.fullmatch(pattern.replace("*", r"\w+"), symbol) and where == other
+                   for pattern, where in upward.items()):
+            problems.append(f"{name}: {symbol}() of {other}")
+    return problems
+
+
+def unused(root, names, calls, upward):
+    """Functions of the second table that no folder calls against the order."""
+    stale = []
+    for pattern, where in upward.items():
+        word = re.compile(r"\b" + pattern.replace("*", r"\w+") + r"\b")
+        users = [name for name in names if name.endswith(".c")
+                 and os.path.dirname(name) in calls and os.path.dirname(name) != where
+                 and where not in calls[os.path.dirname(name)]
+                 and word.search(text_of(root, name))]
+        if not users:
+            stale.append(f"{pattern}() of {where}: is not called from below")
+    return stale
+
+
+def check_calls(root, build, names):
+    calls, upward = call_tables(text_of(root, "docs/internals/architecture.md"))
+    folders = {os.path.dirname(name) for name in names
+               if re.match(r"oracles/(eval|mvcc)/.*\.c$", name)}
+    missing = sorted(folders ^ set(calls))
+    found = circle({(folder, other) for folder, others in calls.items() for other in others})
+    report(not missing and not found, "the calls inside eval and mvcc have one direction",
+           missing + ([f"in a circle, or above one: {' '.join(found)}"] if found else []))
+    tables = [symbols(build, names, below) for below in ("oracles/eval", "oracles/mvcc")]
+    problems = [problem for defined, needed in tables
+                for problem in call_problems(calls, upward, defined, needed)]
+    report(not problems and all(len(needed) > 500 for _, needed in tables),
+           f"the tables have all calls between their folders, {len(upward)} functions upward",
+           problems)
+    stale = unused(root, names, calls, upward)
+    report(not stale, "what the table allows upward is called so", stale)
+    # That this can fail: without the second table its calls are problems.
+    refused = [problem for defined, needed in tables
+               for problem in call_problems(calls, {}, defined, needed)]
+    report(len(refused) > len(upward), f"without that table {len(refused)} calls would be refused")
 
 
 def compile_flags(build, folder):
@@ -285,6 +368,7 @@ def main(root, build, program):
     names = tree(root)
     check_includes(root, build, names)
     check_inner(root, names)
+    check_calls(root, build, names)
     check_build_enforces(build, names)
     check_linking(program)
     check_files(root, names)

@@ -21,7 +21,6 @@
 enum {
 	LOOSE_TRIED_MAX = 4, /* ends that are tried for one answer, in every combination */
 	IDLE_SECONDS_SHORT = 600,
-	CLEANUP_NS_MAX = 1000 * 1000 * 1000, /* from a client's leaving to the end of its locks */
 };
 
 /* Of a connection that is no more: ER_SERVER_SHUTDOWN, ER_FORCING_CLOSE, ER_NEW_ABORTING_CONNECTION,
@@ -138,14 +137,6 @@ bool leaves_later(struct mvcc *m, uint32_t txn)
 		return false;
 	TRAIL_SET(&m->store.trail, TXN, &m->store.txns[txn + 1], left, 1);
 	return true;
-}
-
-bool may_be_left_over(const struct mvcc *m, uint32_t txn, uint32_t stmt)
-{
-	const struct schedule_txn *t = txn ? &m->schedule->txns[txn - 1] : NULL;
-
-	return t && t->disconnected && t->ended &&
-	       m->schedule->stmts[stmt].in->record.begin < t->end_at + CLEANUP_NS_MAX;
 }
 
 void end_those_who_left(struct mvcc *m)

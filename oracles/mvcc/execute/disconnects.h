@@ -13,8 +13,6 @@ void find_loose_ends(struct mvcc *m);
 bool execute_stmt(struct mvcc *m, uint32_t stmt);
 /* Its connection is closed now: is it rolled back only later?  A choice. */
 bool leaves_later(struct mvcc *m, uint32_t txn);
-/* May its locks still have been there when the statement was sent, after its client had left? */
-bool may_be_left_over(const struct mvcc *m, uint32_t txn, uint32_t stmt);
 void end_those_who_left(struct mvcc *m);
 
 #endif

@@ -5,21 +5,22 @@
 #include "mvcc/execute/execute.h"
 
 #include "base/buf.h"
-#include "mvcc/execute/compare_answer.h"
 #include "mvcc/execute/foreign_keys.h"
 #include "mvcc/execute/returning.h"
 #include "mvcc/execute/stored_program_exec.h"
 #include "mvcc/execute/write.h"
 #include "mvcc/explain/explain.h"
+#include "mvcc/plan/answer_info.h"
 #include "mvcc/plan/definitions.h"
 #include "mvcc/plan/plan.h"
 #include "mvcc/plan/session_settings.h"
 #include "mvcc/plan/stored_program.h"
-#include "mvcc/search/lock_wait.h"
+#include "mvcc/read/compare_answer.h"
+#include "mvcc/read/lock_wait.h"
+#include "mvcc/read/serializable_reads.h"
+#include "mvcc/read/visibility.h"
 #include "mvcc/search/search.h"
-#include "mvcc/search/serializable_reads.h"
 #include "mvcc/solver.h"
-#include "mvcc/store/visibility.h"
 #include "mvcc/unknown/forget.h"
 #include "mvcc/unknown/learn_table.h"
 #include "mvcc/unknown/unknown_rows.h"
@@ -553,24 +554,6 @@ static bool run_query(struct mvcc *m)
 }
 
 /* ---- writes ---- */
-
-/* "Rows matched: 2  Changed: 1  Warnings: 0" */
-bool info_number(struct span info, const char *word, uint64_t *out)
-{
-	size_t len = strlen(word);
-
-	for (size_t i = 0; info.ptr && i + len < info.len; i++) {
-		if (memcmp(info.ptr + i, word, len) != 0)
-			continue;
-		*out = 0;
-		for (i += len; i < info.len && (info.ptr[i] == ' ' || info.ptr[i] == ':'); i++) {
-		}
-		for (; i < info.len && info.ptr[i] >= '0' && info.ptr[i] <= '9'; i++)
-			*out = *out * 10 + (uint64_t)(info.ptr[i] - '0');
-		return true;
-	}
-	return false;
-}
 
 static bool counts_fit(struct mvcc *m, const struct write_answer *a)
 {

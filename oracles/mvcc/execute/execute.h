@@ -16,8 +16,6 @@ struct record_stmt;
 
 /* False: m->search.mismatch says why the recorded answer cannot be */
 bool execute(struct mvcc *m, uint32_t stmt);
-/* What the answer's text says behind a word. */
-bool info_number(struct span info, const char *word, uint64_t *out);
 /* Is the answer, which can be told from it alone, not in the order of its column number `by` (from 1; 0: none), or has
  * it a row twice that no table has? */
 bool answer_is_out_of_order(struct mvcc *m, const struct eval_result *result,

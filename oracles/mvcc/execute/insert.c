@@ -5,15 +5,15 @@
 #include "base/buf.h"
 #include "mvcc/execute/foreign_keys.h"
 #include "mvcc/execute/returning.h"
+#include "mvcc/execute/row_orders.h"
 #include "mvcc/execute/stored_program_exec.h"
 #include "mvcc/execute/write.h"
 #include "mvcc/plan/last_insert_id.h"
 #include "mvcc/plan/plan.h"
 #include "mvcc/plan/stored_program.h"
-#include "mvcc/search/row_orders.h"
+#include "mvcc/read/visibility.h"
 #include "mvcc/search/search.h"
 #include "mvcc/solver.h"
-#include "mvcc/store/visibility.h"
 #include "server/errors.h"
 
 bool check_row(struct mvcc *m, const struct eval_table *def, const struct eval_value *row,

@@ -7,9 +7,9 @@
 #include "mvcc/execute/write.h"
 #include "mvcc/explain/explain.h"
 #include "mvcc/plan/plan.h"
+#include "mvcc/read/visibility.h"
 #include "mvcc/search/search.h"
 #include "mvcc/solver.h"
-#include "mvcc/store/visibility.h"
 #include "server/errors.h"
 
 static struct gathered *gathered_of(struct mvcc *m, const struct store_table *table)

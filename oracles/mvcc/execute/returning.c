@@ -7,8 +7,8 @@
  */
 #include "mvcc/execute/returning.h"
 
-#include "mvcc/execute/compare_answer.h"
 #include "mvcc/execute/write.h"
+#include "mvcc/read/compare_answer.h"
 #include "mvcc/solver.h"
 
 struct returning {

@@ -9,8 +9,8 @@
 #include "eval/eval.h"
 #include "mvcc/execute/write.h"
 #include "mvcc/plan/plan.h"
+#include "mvcc/read/visibility.h"
 #include "mvcc/store/store.h"
-#include "mvcc/store/visibility.h"
 
 enum { CLIENT_FOUND_ROWS = 2 }; /* of the protocol's capabilities: UPDATE counts matched rows */
 enum { MVCC_OPTIONAL_MAX = 10 }; /* rows of a statement that it may have met or not, each way tried */

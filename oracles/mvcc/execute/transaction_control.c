@@ -6,9 +6,9 @@
 #include "mvcc/explain/explain.h"
 #include "mvcc/plan/concurrent_ddl.h"
 #include "mvcc/plan/definitions.h"
+#include "mvcc/read/visibility.h"
 #include "mvcc/search/search.h"
 #include "mvcc/solver.h"
-#include "mvcc/store/visibility.h"
 #include "mvcc/unknown/forget.h"
 #include "server/errors.h"
 
@@ -333,4 +333,27 @@ bool ends_other_txn(const struct schedule_stmt *stmt)
 			return true;
 	}
 	return false;
+}
+
+uint64_t stmt_tables(const struct mvcc *m, uint32_t stmt)
+{
+	const struct schedule_stmt *s = &m->schedule->stmts[stmt];
+	const struct plan *plan = m->runs[stmt].plan;
+	uint64_t tables = plan->tied;
+
+	for (uint32_t i = 0; i < plan->table_count; i++)
+		tables |= store_table_bit(plan->tables[i]);
+	if (writes_anywhere(m, plan) || ends_prepared_txn(m, stmt))
+		tables = UINT64_MAX;
+	/* BEGIN belongs to the transaction that it begins, and ends another.  A read view that is made
+	 * at the beginning is of all tables. */
+	for (const struct schedule_txn_event *e = s->txn_events; e; e = e->next) {
+		if (e->event == TXN_END || e->event == TXN_ROLLBACK_TO)
+			tables |= m->store.txns[e->txn + 1].tables;
+		else if (e->event == TXN_BEGIN && begins_view(m, e->txn))
+			tables = UINT64_MAX;
+	}
+	if (!m->schedule->one_at_a_time && failed_commit(m, stmt) != SCHEDULE_NONE)
+		tables |= m->store.txns[s->txn + 1].tables;
+	return tables;
 }

@@ -28,5 +28,7 @@ bool ends_txn(const struct mvcc *m, uint32_t stmt);
 bool ends_prepared_txn(const struct mvcc *m, uint32_t stmt);
 /* Does it end a transaction that is not its own, as BEGIN does? */
 bool ends_other_txn(const struct schedule_stmt *stmt);
+/* Tables whose state a statement looks at or changes, as bits. */
+uint64_t stmt_tables(const struct mvcc *m, uint32_t stmt);
 
 #endif

@@ -5,13 +5,13 @@
 #include "base/buf.h"
 #include "mvcc/execute/foreign_keys.h"
 #include "mvcc/execute/returning.h"
+#include "mvcc/execute/row_orders.h"
 #include "mvcc/execute/stored_program_exec.h"
 #include "mvcc/execute/write.h"
 #include "mvcc/explain/explain.h"
-#include "mvcc/search/row_orders.h"
+#include "mvcc/read/visibility.h"
 #include "mvcc/search/search.h"
 #include "mvcc/solver.h"
-#include "mvcc/store/visibility.h"
 #include "server/errors.h"
 
 

@@ -8,9 +8,9 @@
 #include "base/mem.h"
 #include "mvcc/execute/foreign_keys.h"
 #include "mvcc/explain/explain.h"
+#include "mvcc/read/visibility.h"
 #include "mvcc/search/search.h"
 #include "mvcc/solver.h"
-#include "mvcc/store/visibility.h"
 #include "server/errors.h"
 
 /* ---- answers ---- */

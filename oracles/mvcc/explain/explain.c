@@ -10,13 +10,13 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "eval/value/collation.h"
-#include "mvcc/execute/compare_answer.h"
 #include "mvcc/execute/transaction_control.h"
 #include "mvcc/explain/findings.h"
 #include "mvcc/explain/traits.h"
 #include "mvcc/plan/key_ranges.h"
+#include "mvcc/read/compare_answer.h"
+#include "mvcc/read/visibility.h"
 #include "mvcc/solver.h"
-#include "mvcc/store/visibility.h"
 
 enum {
 	ROWS_SHOWN = 8,

@@ -3,8 +3,8 @@
  * somebody else had done to the row. */
 #include "mvcc/explain/traits.h"
 
+#include "mvcc/read/visibility.h"
 #include "mvcc/solver.h"
-#include "mvcc/store/visibility.h"
 #include "server/errors.h"
 
 static uint32_t statement_traits(const struct mvcc *m)

@@ -12,8 +12,8 @@
 
 #include "base/mem.h"
 #include "eval/value/collation.h"
-#include "mvcc/execute/foreign_keys.h"
 #include "mvcc/plan/alter_table.h"
+#include "mvcc/plan/foreign_key_list.h"
 #include "mvcc/plan/plan.h"
 #include "mvcc/plan/session_settings.h"
 #include "mvcc/solver.h"

@@ -10,7 +10,7 @@
  */
 #include "mvcc/plan/last_insert_id.h"
 
-#include "mvcc/execute/execute.h"
+#include "mvcc/plan/answer_info.h"
 #include "mvcc/plan/plan.h"
 #include "mvcc/solver.h"
 #include "server/errors.h"

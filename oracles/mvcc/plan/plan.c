@@ -10,8 +10,8 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "eval/value/release.h"
-#include "mvcc/execute/foreign_keys.h"
 #include "mvcc/execute/returning.h"
+#include "mvcc/plan/foreign_key_list.h"
 #include "mvcc/plan/key_ranges.h"
 #include "mvcc/plan/last_insert_id.h"
 #include "mvcc/plan/masked_passwords.h"
@@ -21,8 +21,8 @@
 #include "mvcc/plan/sql_view.h"
 #include "mvcc/plan/stored_program.h"
 #include "mvcc/plan/temporal_params.h"
+#include "mvcc/read/visibility.h"
 #include "mvcc/solver.h"
-#include "mvcc/store/visibility.h"
 
 uint64_t label_hash(struct span name)
 {
@@ -1190,4 +1190,30 @@ const struct plan *plan_of(
 		m->catalog.plan_list[*slot]->next = plan;
 	}
 	return plan;
+}
+
+bool answer_columns(
+	const struct plan *plan, const struct eval_table *def, uint32_t *columns, uint32_t width)
+{
+	const struct sql_item *item = plan->stmt->u.query->u.select.items;
+	uint32_t count = 0;
+
+	for (; item; item = item->next) {
+		if (item->expr->kind == SQL_EXPR_STAR) {
+			for (uint32_t c = 0; c < def->column_count; c++) {
+				if (def->columns[c].invisible)
+					continue;
+				if (count == width)
+					return false;
+				columns[count++] = c;
+			}
+			continue;
+		}
+		if (item->expr->kind != SQL_EXPR_COLUMN || count == width)
+			return false;
+		columns[count] = eval_table_column(def, item->expr->u.column.name);
+		if (columns[count++] == UINT32_MAX)
+			return false;
+	}
+	return count == width;
 }

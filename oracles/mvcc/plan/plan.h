@@ -152,5 +152,9 @@ bool plan_harmless_variable(
 	struct mvcc *m, const struct sql_set_item *item, const struct session_settings *settings);
 /* What it names and what its literals say is not known. */
 bool plan_is_unreadable(const struct plan *plan, const struct record_stmt *r);
+/* Of a query of one table: which of its columns each of the answer is.  False: some are none, or they are not
+ * `width`. */
+bool answer_columns(const struct plan *plan, const struct eval_table *def, uint32_t *columns,
+	uint32_t width);
 
 #endif

@@ -8,8 +8,8 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "mvcc/read/visibility.h"
 #include "mvcc/solver.h"
-#include "mvcc/store/visibility.h"
 
 enum {
 	ROWS_MAX = 100000,

@@ -4,8 +4,8 @@
 #include <ctype.h>
 
 #include "base/buf.h"
-#include "mvcc/execute/foreign_keys.h"
 #include "mvcc/execute/stored_program_exec.h"
+#include "mvcc/plan/foreign_key_list.h"
 #include "mvcc/plan/plan.h"
 #include "mvcc/plan/session_settings.h"
 #include "mvcc/plan/sql_view.h"

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "mvcc/execute/disconnects.h"
 #include "mvcc/execute/execute.h"
+#include "mvcc/execute/final_rows.h"
 #include "mvcc/execute/foreign_keys.h"
 #include "mvcc/execute/transaction_control.h"
 #include "mvcc/explain/explain.h"
@@ -214,40 +215,6 @@ static uint32_t trigger_of(const struct mvcc *m)
 static bool ends_by_failing(const struct mvcc *m, uint32_t stmt)
 {
 	return !m->schedule->one_at_a_time && failed_commit(m, stmt) != SCHEDULE_NONE;
-}
-
-uint64_t stmt_tables(const struct mvcc *m, uint32_t stmt)
-{
-	const struct schedule_stmt *s = &m->schedule->stmts[stmt];
-	const struct plan *plan = m->runs[stmt].plan;
-	uint64_t tables = plan->tied;
-
-	for (uint32_t i = 0; i < plan->table_count; i++)
-		tables |= store_table_bit(plan->tables[i]);
-	if (writes_anywhere(m, plan) || ends_prepared_txn(m, stmt))
-		tables = UINT64_MAX;
-	/* BEGIN belongs to the transaction that it begins, and ends another.  A read view that is made
-	 * at the beginning is of all tables. */
-	for (const struct schedule_txn_event *e = s->txn_events; e; e = e->next) {
-		if (e->event == TXN_END || e->event == TXN_ROLLBACK_TO)
-			tables |= m->store.txns[e->txn + 1].tables;
-		else if (e->event == TXN_BEGIN && begins_view(m, e->txn))
-			tables = UINT64_MAX;
-	}
-	if (ends_by_failing(m, stmt))
-		tables |= m->store.txns[s->txn + 1].tables;
-	return tables;
-}
-
-bool sees_snapshot(const struct mvcc *m, uint32_t stmt)
-{
-	const struct schedule_stmt *s = &m->schedule->stmts[stmt];
-	const struct plan *plan = m->runs[stmt].plan;
-
-	return s->txn != SCHEDULE_NONE && m->schedule->txns[s->txn].level == LEVEL_REPEATABLE_READ &&
-	       !m->store.txns[s->txn + 1].level_unknown &&
-	       m->store.txns[s->txn + 1].view != STORE_NONE && plan->query && !plan->lock &&
-	       !plan->writes && !plan->unsupported;
 }
 
 /* Will the statement make a read view that lasts? */

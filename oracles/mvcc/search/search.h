@@ -97,9 +97,5 @@ uint32_t choose(struct mvcc *m, uint32_t options);
 /* The same, about what one transaction sees. */
 uint32_t choose_for(struct mvcc *m, uint32_t txn, uint32_t options);
 void solver_search(struct mvcc *m);
-/* A plain read whose read view was made before. */
-bool sees_snapshot(const struct mvcc *m, uint32_t stmt);
-/* Tables whose state a statement looks at or changes, as bits. */
-uint64_t stmt_tables(const struct mvcc *m, uint32_t stmt);
 
 #endif

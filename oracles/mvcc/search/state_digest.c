@@ -15,8 +15,8 @@
 #include "base/buf.h"
 #include "base/bug.h"
 #include "eval/value/decimal.h"
-#include "mvcc/execute/foreign_keys.h"
 #include "mvcc/explain/explain.h"
+#include "mvcc/plan/foreign_key_list.h"
 #include "mvcc/solver.h"
 
 static uint64_t mix(uint64_t hash, uint64_t word)

@@ -11,43 +11,17 @@
  */
 #include "mvcc/search/wrong_in_any_order.h"
 
-#include "mvcc/execute/compare_answer.h"
 #include "mvcc/execute/execute.h"
-#include "mvcc/execute/foreign_keys.h"
 #include "mvcc/execute/transaction_control.h"
 #include "mvcc/execute/write.h"
+#include "mvcc/plan/foreign_key_list.h"
 #include "mvcc/plan/key_ranges.h"
 #include "mvcc/plan/plan.h"
 #include "mvcc/plan/session_settings.h"
 #include "mvcc/plan/stored_program.h"
+#include "mvcc/read/compare_answer.h"
+#include "mvcc/read/visibility.h"
 #include "mvcc/solver.h"
-#include "mvcc/store/visibility.h"
-
-bool answer_columns(
-	const struct plan *plan, const struct eval_table *def, uint32_t *columns, uint32_t width)
-{
-	const struct sql_item *item = plan->stmt->u.query->u.select.items;
-	uint32_t count = 0;
-
-	for (; item; item = item->next) {
-		if (item->expr->kind == SQL_EXPR_STAR) {
-			for (uint32_t c = 0; c < def->column_count; c++) {
-				if (def->columns[c].invisible)
-					continue;
-				if (count == width)
-					return false;
-				columns[count++] = c;
-			}
-			continue;
-		}
-		if (item->expr->kind != SQL_EXPR_COLUMN || count == width)
-			return false;
-		columns[count] = eval_table_column(def, item->expr->u.column.name);
-		if (columns[count++] == UINT32_MAX)
-			return false;
-	}
-	return count == width;
-}
 
 enum {
 	WORK_MAX = 4000000, /* looks at a statement and a row, in all */

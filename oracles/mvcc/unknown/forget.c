@@ -2,7 +2,7 @@
 /* What nobody knows any more after a statement: rows where that can be said (unknown_rows.c), else tables. */
 #include "mvcc/unknown/forget.h"
 
-#include "mvcc/execute/foreign_keys.h"
+#include "mvcc/plan/foreign_key_list.h"
 #include "mvcc/plan/plan.h"
 #include "mvcc/plan/stored_program.h"
 #include "mvcc/solver.h"

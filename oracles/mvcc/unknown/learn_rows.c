@@ -2,15 +2,15 @@
 /* What answers tell of rows that were not known (unknown_rows.h). */
 #include "mvcc/unknown/unknown_rows.h"
 
-#include "mvcc/execute/compare_answer.h"
-#include "mvcc/execute/foreign_keys.h"
 #include "mvcc/execute/transaction_control.h"
+#include "mvcc/plan/foreign_key_list.h"
 #include "mvcc/plan/key_ranges.h"
 #include "mvcc/plan/plan.h"
 #include "mvcc/plan/stored_program.h"
+#include "mvcc/read/compare_answer.h"
+#include "mvcc/read/visibility.h"
 #include "mvcc/search/wrong_in_any_order.h"
 #include "mvcc/solver.h"
-#include "mvcc/store/visibility.h"
 #include "mvcc/unknown/learn_table.h"
 
 /* A statement under way that may have changed the row already, without that we know: one that is a

@@ -5,11 +5,11 @@
  */
 #include "mvcc/unknown/learn_table.h"
 
-#include "mvcc/execute/compare_answer.h"
 #include "mvcc/plan/plan.h"
 #include "mvcc/plan/stored_program.h"
+#include "mvcc/read/compare_answer.h"
+#include "mvcc/read/visibility.h"
 #include "mvcc/solver.h"
-#include "mvcc/store/visibility.h"
 
 /* SELECT * FROM t, and nothing that leaves out rows. */
 static bool reads_everything(const struct plan *plan)

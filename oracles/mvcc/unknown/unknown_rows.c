@@ -3,13 +3,13 @@
 
 #include "base/buf.h"
 #include "mvcc/execute/execute.h"
-#include "mvcc/execute/foreign_keys.h"
 #include "mvcc/execute/write.h"
+#include "mvcc/plan/foreign_key_list.h"
 #include "mvcc/plan/key_ranges.h"
 #include "mvcc/plan/plan.h"
 #include "mvcc/plan/stored_program.h"
+#include "mvcc/read/visibility.h"
 #include "mvcc/solver.h"
-#include "mvcc/store/visibility.h"
 
 /* ---- who meets it ---- */
 

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "mvcc/store/visibility.h"
+#include "mvcc/read/visibility.h"
 
 struct mvcc;
 

@@ -11,15 +11,15 @@
  * Only what is certain whatever the order of the rest is judged: the one statement was answered before the other
  * was sent, and the transaction of the first sent another one after the other's answer, which succeeded.
  */
-#include "mvcc/search/serializable_reads.h"
+#include "mvcc/read/serializable_reads.h"
 
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "mvcc/execute/compare_answer.h"
 #include "mvcc/plan/session_settings.h"
+#include "mvcc/read/compare_answer.h"
+#include "mvcc/read/visibility.h"
 #include "mvcc/solver.h"
-#include "mvcc/store/visibility.h"
 
 enum {
 	READS_WALKED = 1000, /* of a table; the list is long on long traces */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Rows that a statement takes one after the other, in an order that only the server knows. */
-#ifndef MVCC_SEARCH_ROW_ORDERS_H
-#define MVCC_SEARCH_ROW_ORDERS_H
+#ifndef MVCC_EXECUTE_ROW_ORDERS_H
+#define MVCC_EXECUTE_ROW_ORDERS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What SERIALIZABLE transactions have read stays as it is. */
-#ifndef MVCC_SEARCH_SERIALIZABLE_READS_H
-#define MVCC_SEARCH_SERIALIZABLE_READS_H
+#ifndef MVCC_READ_SERIALIZABLE_READS_H
+#define MVCC_READ_SERIALIZABLE_READS_H
 
 #include <stdbool.h>
 #include <stdint.h>

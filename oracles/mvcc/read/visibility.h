@@ -2,8 +2,8 @@
 /*
  * What a statement sees: read views, current reads, dirty reads (semantics.md, section 5).
  */
-#ifndef MVCC_STORE_VISIBILITY_H
-#define MVCC_STORE_VISIBILITY_H
+#ifndef MVCC_READ_VISIBILITY_H
+#define MVCC_READ_VISIBILITY_H
 
 #include "mvcc/store/store.h"
 
@@ -41,6 +41,9 @@ void doubt_view(struct mvcc *m);
 /* Does the row satisfy the statement's WHERE?  False: cannot be told. */
 bool passes_dirty(const struct mvcc *m, uint32_t level);
 bool row_matches(struct mvcc *m, const struct eval_value *row, enum eval_truth *truth);
+
+/* A plain read whose read view was made before. */
+bool sees_snapshot(const struct mvcc *m, uint32_t stmt);
 
 /* For struct eval_source. */
 bool rows_of(void *ctx, const struct eval_table *table, const struct sql_table_ref *ref,

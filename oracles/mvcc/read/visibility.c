@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which version of which row a statement sees. */
-#include "mvcc/store/visibility.h"
+#include "mvcc/read/visibility.h"
 
 #include "base/bug.h"
 #include "mvcc/explain/explain.h"
 #include "mvcc/plan/key_ranges.h"
-#include "mvcc/search/lock_wait.h"
+#include "mvcc/read/lock_wait.h"
+#include "mvcc/read/serializable_reads.h"
 #include "mvcc/search/search.h"
-#include "mvcc/search/serializable_reads.h"
 #include "mvcc/solver.h"
 
 struct store_table *solver_store_table(struct mvcc *m, const struct eval_table *def)
@@ -417,4 +417,15 @@ bool rows_of(void *ctx, const struct eval_table *def, const struct sql_table_ref
 	m->gathered.count++;
 	*out = (struct eval_rows){g->rows, g->count};
 	return true;
+}
+
+bool sees_snapshot(const struct mvcc *m, uint32_t stmt)
+{
+	const struct schedule_stmt *s = &m->schedule->stmts[stmt];
+	const struct plan *plan = m->runs[stmt].plan;
+
+	return s->txn != SCHEDULE_NONE && m->schedule->txns[s->txn].level == LEVEL_REPEATABLE_READ &&
+	       !m->store.txns[s->txn + 1].level_unknown &&
+	       m->store.txns[s->txn + 1].view != STORE_NONE && plan->query && !plan->lock &&
+	       !plan->writes && !plan->unsupported;
 }

@@ -2,8 +2,8 @@
 /*
  * Recorded rows against expected ones (semantics.md, section 5).
  */
-#ifndef MVCC_EXECUTE_COMPARE_ANSWER_H
-#define MVCC_EXECUTE_COMPARE_ANSWER_H
+#ifndef MVCC_READ_COMPARE_ANSWER_H
+#define MVCC_READ_COMPARE_ANSWER_H
 
 #include "eval/eval.h"
 #include "mvcc/search/schedule.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which waits and locks are possible. */
-#ifndef MVCC_SEARCH_LOCK_WAIT_H
-#define MVCC_SEARCH_LOCK_WAIT_H
+#ifndef MVCC_READ_LOCK_WAIT_H
+#define MVCC_READ_LOCK_WAIT_H
 
 #include <stdbool.h>
 #include <stdint.h>

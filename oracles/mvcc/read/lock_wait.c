@@ -1,13 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which waits and locks can be, where only the use of a table is certain. */
-#include "mvcc/search/lock_wait.h"
+#include "mvcc/read/lock_wait.h"
 
-#include "mvcc/execute/disconnects.h"
-#include "mvcc/execute/foreign_keys.h"
 #include "mvcc/explain/explain.h"
+#include "mvcc/plan/foreign_key_list.h"
 #include "mvcc/plan/plan.h"
 #include "mvcc/plan/stored_program.h"
 #include "mvcc/solver.h"
+
+enum { CLEANUP_NS_MAX = 1000 * 1000 * 1000 }; /* from a client's leaving to the end of its locks */
+
+/* May its locks still have been there when the statement was sent, after its client had left? */
+static bool may_be_left_over(const struct mvcc *m, uint32_t txn, uint32_t stmt)
+{
+	const struct schedule_txn *t = txn ? &m->schedule->txns[txn - 1] : NULL;
+
+	return t && t->disconnected && t->ended &&
+	       m->schedule->stmts[stmt].in->record.begin < t->end_at + CLEANUP_NS_MAX;
+}
 
 bool lock_possible(const struct mvcc *m)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "mvcc/search/row_orders.h"
+#include "mvcc/execute/row_orders.h"
 
 #include <string.h>
 

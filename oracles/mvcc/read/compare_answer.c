@@ -3,7 +3,7 @@
  * Recorded rows against expected ones: as a multiset where nothing orders them, as a list where
  * ORDER BY does, with any choice that LIMIT leaves open.
  */
-#include "mvcc/execute/compare_answer.h"
+#include "mvcc/read/compare_answer.h"
 
 #include <stdlib.h>
 
