@@ -179,21 +179,3 @@ void instrument_add_select(
 	buf_add_span(out, name);
 	mysql_free_result(result);
 }
-
-void instrument_add_create(struct buf *out, struct span text)
-{
-	static const char ours[] = "  `" VERSION_COLUMN "`";
-	size_t start = out->len;
-
-	while (text.len) {
-		const char *end = memchr(text.ptr, '\n', text.len);
-		size_t len = end ? (size_t)(end - text.ptr) : text.len;
-
-		if (len < sizeof(ours) || memcmp(text.ptr, ours, sizeof(ours) - 1) != 0) {
-			if (out->len > start)
-				buf_add_char(out, '\n');
-			buf_add(out, text.ptr, len);
-		}
-		text = end ? span_of(end + 1, text.len - len - 1) : SPAN_LIT("");
-	}
-}

@@ -27,7 +27,5 @@ void instrument_add_string(struct buf *out, struct span text);
  * of many. */
 void instrument_add_select(
 	struct buf *out, MYSQL *mysql, const struct instrument_table *table, struct span name);
-/* Appends what SHOW CREATE TABLE said, without the version column. */
-void instrument_add_create(struct buf *out, struct span text);
 
 #endif

@@ -7,8 +7,9 @@
 #include "base/mem.h"
 #include "db/answer.h"
 #include "db/levels_in_programs.h"
-#include "db/own_objects.h"
+#include "db/query.h"
 #include "db/stored_programs.h"
+#include "db/table_schema.h"
 #include "db/variables.h"
 #include "instrument/recorder_tag.h"
 #include "instrument/row_sql.h"
@@ -40,40 +41,17 @@ void server_context_release(struct server_context *context)
 static MYSQL *connect_to(const struct server_context *context, const struct capture_node *node,
 	const struct db_address *address, struct err *err)
 {
-	MYSQL *db = db_connect(&context->options->login, node->name, address, err);
-
-	if (!db)
-		return NULL;
-	/* Lists of column names; MySQL's default is 1024 bytes. */
-	if (mysql_query(db, "set session group_concat_max_len = 1000000")) {
-		db_error(db, node->name, "cannot set group_concat_max_len", err);
-		mysql_close(db);
-		return NULL;
-	}
-	return db;
+	return db_connect(&context->options->login, node->name, address, err);
 }
 
-/* Runs a query of names: each %s is put in as a quoted string. */
-static MYSQL_RES *ask(MYSQL *db, const struct capture_node *node, struct err *err, const char *sql,
-	struct span a, struct span b)
+static MYSQL_RES *ask(
+	MYSQL *db, const struct capture_node *node, struct err *err, const char *sql)
 {
-	struct buf text = BUF_INIT;
-	struct span values[2] = {a, b};
-	unsigned next = 0;
-	MYSQL_RES *result = NULL;
+	struct err why;
+	MYSQL_RES *result = db_query(db, sql, &why);
 
-	for (const char *p = sql; *p; p++) {
-		if (*p != '?') {
-			buf_add_char(&text, *p);
-			continue;
-		}
-		query_add_quoted(&text, db, values[next++ & 1]);
-	}
-	if (mysql_real_query(db, text.data, (unsigned long)text.len) == 0)
-		result = mysql_store_result(db);
 	if (!result)
-		db_error(db, node->name, text.data, err);
-	buf_release(&text);
+		err_set(err, why.code, "node %s: %s", node->name, why.text);
 	return result;
 }
 
@@ -154,7 +132,7 @@ bool server_context_server(struct server_context *context, struct capture_node *
 				 !instrument_tables_add_node(
 					 context->options->instrument, db, node->name, err)
 			 ? NULL
-			 : ask(db, node, err, "show global variables", SPAN_NONE, SPAN_NONE);
+			 : ask(db, node, err, "show global variables");
 	if (!result) {
 		mysql_close(db);
 		return false;
@@ -216,19 +194,6 @@ out:
 
 /* ---- schema ---- */
 
-struct columns {
-	char **names;
-	size_t count, capacity;
-};
-
-static uint32_t column_index(const struct columns *columns, struct span name)
-{
-	for (size_t i = 0; i < columns->count; i++)
-		if (span_ieq_str(name, columns->names[i]))
-			return (uint32_t)i;
-	return UINT32_MAX;
-}
-
 /* A prepared table; its version column is no part of the table that the trace tells of. */
 static struct instrument_table *instrumented(
 	const struct server_context *context, const struct context_table *table)
@@ -239,201 +204,6 @@ static struct instrument_table *instrumented(
 		       : NULL;
 }
 
-/* MySQL has the column from 5.7.6 on, MariaDB from 10.2.5; those before have no generated columns that it would tell of. */
-static bool tells_generated(MYSQL *db)
-{
-	enum { MYSQL_SINCE = 50706, MARIADB_FIRST = 100000, MARIADB_SINCE = 100205 };
-	unsigned long version = mysql_get_server_version(db);
-
-	return version >= MARIADB_SINCE || (version >= MYSQL_SINCE && version < MARIADB_FIRST);
-}
-
-static bool read_columns(MYSQL *db, const struct capture_node *node,
-	const struct context_table *table, bool versioned, struct columns *columns,
-	struct buf *out, struct err *err)
-{
-	MYSQL_RES *result = ask(db, node, err,
-		tells_generated(db)
-			? "select column_name, column_type, is_nullable, collation_name, column_default, "
-			  "generation_expression, extra from information_schema.columns "
-			  "where table_schema = ? and table_name = ? order by ordinal_position"
-			: "select column_name, column_type, is_nullable, collation_name, column_default, "
-			  "null, extra from information_schema.columns "
-			  "where table_schema = ? and table_name = ? order by ordinal_position",
-		buf_span(&table->database), buf_span(&table->name));
-	msgpack_packer pk = pack_into(out);
-	MYSQL_ROW row;
-
-	if (!result)
-		return false;
-	msgpack_pack_array(&pk, (size_t)mysql_num_rows(result) - versioned);
-	while ((row = mysql_fetch_row(result))) {
-		struct span generated = answer_field(result, row, 5);
-
-		if (versioned && strcmp(row[0], VERSION_COLUMN) == 0)
-			continue;
-
-		MEM_RESERVE(columns->names, columns->count + 1, columns->capacity);
-		columns->names[columns->count++] = mem_strdup(row[0]);
-		msgpack_pack_array(&pk, 7);
-		pack_str(&pk, answer_field(result, row, 0));
-		pack_str(&pk, answer_field(result, row, 1));
-		pack_bool(&pk, span_ieq_str(answer_field(result, row, 2), "yes"));
-		pack_str(&pk, answer_field(result, row, 3));
-		pack_str(&pk, answer_field(result, row, 4));
-		pack_str(&pk, generated.len ? generated : SPAN_NONE);
-		pack_str(&pk, answer_field(result, row, 6));
-	}
-	mysql_free_result(result);
-	return true;
-}
-
-/* [[name, unique, [index, ...]], ...]; the primary key's columns go to `primary`. */
-static bool read_keys(MYSQL *db, const struct capture_node *node, struct context_table *table,
-	const struct columns *columns, struct buf *primary, struct buf *out, struct err *err)
-{
-	MYSQL_RES *result = ask(db, node, err,
-		"select index_name, min(non_unique), group_concat(column_name order by "
-		"seq_in_index "
-		"separator '\\n') from information_schema.statistics where table_schema = ? and "
-		"table_name = ? group by index_name order by index_name",
-		buf_span(&table->database), buf_span(&table->name));
-	msgpack_packer pk = pack_into(out);
-	MYSQL_ROW row;
-
-	if (!result)
-		return false;
-	msgpack_pack_array(&pk, (size_t)mysql_num_rows(result));
-	while ((row = mysql_fetch_row(result))) {
-		struct span names = answer_field(result, row, 2);
-		bool is_primary = span_ieq_str(answer_field(result, row, 0), "primary");
-		struct buf list = BUF_INIT;
-		msgpack_packer numbers = pack_into(&list);
-		uint32_t count = 0;
-
-		while (names.ptr && names.len) {
-			const char *end = memchr(names.ptr, '\n', names.len);
-			size_t len = end ? (size_t)(end - names.ptr) : names.len;
-
-			pack_uint(&numbers, column_index(columns, span_of(names.ptr, len)));
-			if (is_primary) {
-				buf_add_str(&table->columns, count ? ", " : "");
-				sql_print_name(span_of(names.ptr, len), &table->columns);
-			}
-			count++;
-			names.ptr += len + (end != NULL);
-			names.len -= len + (end != NULL);
-		}
-		msgpack_pack_array(&pk, 3);
-		pack_str(&pk, answer_field(result, row, 0));
-		pack_bool(&pk, row[1] && row[1][0] == '0');
-		msgpack_pack_array(&pk, count);
-		buf_add_span(out, buf_span(&list));
-		if (is_primary) {
-			msgpack_packer to = pack_into(primary);
-
-			msgpack_pack_array(&to, count);
-			buf_add_span(primary, buf_span(&list));
-		}
-		buf_release(&list);
-	}
-	mysql_free_result(result);
-	return true;
-}
-
-/* [[name, [column index], database, table, [column name], on delete, on update], ...] */
-static bool read_foreign_keys(MYSQL *db, const struct capture_node *node,
-	const struct context_table *table, const struct columns *columns, struct buf *out,
-	struct err *err)
-{
-	MYSQL_RES *result = ask(db, node, err,
-		"select k.constraint_name, k.column_name, k.referenced_table_schema, "
-		"k.referenced_table_name, k.referenced_column_name, r.delete_rule, r.update_rule "
-		"from information_schema.key_column_usage k join "
-		"information_schema.referential_constraints r on r.constraint_schema = "
-		"k.constraint_schema and r.constraint_name = k.constraint_name and r.table_name = "
-		"k.table_name where k.table_schema = ? and k.table_name = ? and "
-		"k.referenced_table_name is not null order by k.constraint_name, "
-		"k.ordinal_position",
-		buf_span(&table->database), buf_span(&table->name));
-	struct buf keys = BUF_INIT;
-	uint32_t count = 0;
-	MYSQL_ROW row;
-
-	if (!result)
-		return false;
-	row = mysql_fetch_row(result);
-	while (row) {
-		struct buf mine = BUF_INIT, theirs = BUF_INIT, head = BUF_INIT, tail = BUF_INIT;
-		msgpack_packer pk = pack_into(&head), end = pack_into(&tail);
-		msgpack_packer numbers = pack_into(&mine), names = pack_into(&theirs);
-		char *name = mem_strdup(row[0]);
-		uint32_t parts = 0;
-
-		msgpack_pack_array(&pk, 7);
-		pack_str(&pk, answer_field(result, row, 0));
-		pack_str(&end, answer_field(result, row, 5));
-		pack_str(&end, answer_field(result, row, 6));
-		struct buf target = BUF_INIT;
-		msgpack_packer to = pack_into(&target);
-
-		pack_str(&to, answer_field(result, row, 2));
-		pack_str(&to, answer_field(result, row, 3));
-		do {
-			pack_uint(&numbers, column_index(columns, answer_field(result, row, 1)));
-			pack_str(&names, answer_field(result, row, 4));
-			parts++;
-			row = mysql_fetch_row(result);
-		} while (row && strcmp(row[0], name) == 0);
-		msgpack_pack_array(&pk, parts);
-		buf_add_span(&head, buf_span(&mine));
-		buf_add_span(&head, buf_span(&target));
-		msgpack_pack_array(&pk, parts);
-		buf_add_span(&head, buf_span(&theirs));
-		buf_add_span(&head, buf_span(&tail));
-		buf_add_span(&keys, buf_span(&head));
-		count++;
-		free(name);
-		buf_release(&mine);
-		buf_release(&theirs);
-		buf_release(&head);
-		buf_release(&tail);
-		buf_release(&target);
-	}
-	mysql_free_result(result);
-	msgpack_packer pk = pack_into(out);
-
-	msgpack_pack_array(&pk, count);
-	buf_add_span(out, buf_span(&keys));
-	buf_release(&keys);
-	return true;
-}
-
-/* [[name, timing, event], ...]; left empty (nil) where the server does not say. */
-static void read_triggers(MYSQL *db, const struct capture_node *node,
-	const struct context_table *table, struct buf *out)
-{
-	struct err ignored;
-	MYSQL_RES *result = ask(db, node, &ignored,
-		"select trigger_name, action_timing, event_manipulation from "
-		"information_schema.triggers where event_object_schema = ? and "
-		"event_object_table = ? and left(trigger_name, 7) <> '" TRIGGER_PREFIX
-		"' order by trigger_name",
-		buf_span(&table->database), buf_span(&table->name));
-	msgpack_packer pk = pack_into(out);
-	MYSQL_ROW row;
-
-	if (!result)
-		return;
-	msgpack_pack_array(&pk, (size_t)mysql_num_rows(result));
-	while ((row = mysql_fetch_row(result))) {
-		msgpack_pack_array(&pk, 3);
-		for (unsigned i = 0; i < 3; i++)
-			pack_str(&pk, answer_field(result, row, i));
-	}
-	mysql_free_result(result);
-}
-
 static void qualified(struct buf *out, const struct context_table *table)
 {
 	sql_print_name(buf_span(&table->database), out);
@@ -441,78 +211,46 @@ static void qualified(struct buf *out, const struct context_table *table)
 	sql_print_name(buf_span(&table->name), out);
 }
 
-static bool table_schema(struct server_context *context, MYSQL *db, struct capture_node *node,
+static void emit_schema(struct server_context *context, struct capture_node *node, size_t index,
+	const struct table_schema *schema)
+{
+	struct context_table *table = &context->tables[index];
+	struct record_schema record = {
+		.table = (uint32_t)index + 1,
+		.node = span_str(node->name),
+		.database = buf_span(&table->database),
+		.name = buf_span(&table->name),
+	};
+	struct buf key = BUF_INIT, packed = BUF_INIT;
+
+	table_schema_fill(schema, &record);
+	trace_emit_schema(context->producer, &record);
+	buf_printf(&key, "schema %zu", index + 1);
+	record_schema_pack(&packed, &record);
+	trace_context_set(context->writer, buf_span(&key), buf_span(&packed));
+	buf_release(&key);
+	buf_release(&packed);
+}
+
+static bool add_schema(struct server_context *context, MYSQL *db, struct capture_node *node,
 	size_t index, struct err *err)
 {
 	struct context_table *table = &context->tables[index];
-	struct columns names = {NULL, 0, 0};
-	struct buf columns = BUF_INIT, primary = BUF_INIT, keys = BUF_INIT, foreign = BUF_INIT;
-	struct buf sql = BUF_INIT, create_text = BUF_INIT, triggers = BUF_INIT;
-	MYSQL_RES *result = NULL;
-	MYSQL_ROW row;
-	bool ok = false;
+	struct instrument_table *prepared = instrumented(context, table);
+	struct table_schema schema = {0};
+	struct err why;
+	bool ok = table_schema_read(db, buf_span(&table->database), buf_span(&table->name),
+		prepared != NULL, &schema, &why);
 
-	buf_add_str(&sql, "show create table ");
-	qualified(&sql, table);
-	if (!read_columns(
-		    db, node, table, instrumented(context, table) != NULL, &names, &columns, err) ||
-		!read_keys(db, node, table, &names, &primary, &keys, err) ||
-		!read_foreign_keys(db, node, table, &names, &foreign, err))
-		goto out;
-	read_triggers(db, node, table, &triggers);
-	result = ask(db, node, err, sql.data, SPAN_NONE, SPAN_NONE);
-	if (!result)
-		goto out;
-	row = mysql_fetch_row(result);
-	if (row && mysql_num_fields(result) >= 2) {
-		struct span create = answer_field(result, row, 1);
-		struct instrument_table *prepared = instrumented(context, table);
-
-		if (prepared) {
-			prepared->number = (uint32_t)index + 1;
-			instrument_add_create(&create_text, create);
-			create = buf_span(&create_text);
-		}
-		const char *partition = memmem(create.ptr, create.len, "PARTITION BY", 12);
-		struct record_schema record = {
-			.table = (uint32_t)index + 1,
-			.node = span_str(node->name),
-			.database = buf_span(&table->database),
-			.name = buf_span(&table->name),
-			.columns = buf_span(&columns),
-			.primary_key = primary.len ? buf_span(&primary) : SPAN_NONE,
-			.keys = buf_span(&keys),
-			.foreign_keys = buf_span(&foreign),
-			.create_text = create,
-			.triggers = triggers.len ? buf_span(&triggers) : SPAN_NONE,
-		};
-
-		if (partition)
-			record.partitions =
-				span_of(partition, (size_t)(create.ptr + create.len - partition));
-		trace_emit_schema(context->producer, &record);
-		struct buf key = BUF_INIT, packed = BUF_INIT;
-
-		buf_printf(&key, "schema %zu", index + 1);
-		record_schema_pack(&packed, &record);
-		trace_context_set(context->writer, buf_span(&key), buf_span(&packed));
-		buf_release(&key);
-		buf_release(&packed);
+	if (!ok)
+		err_set(err, why.code, "node %s: %s", node->name, why.text);
+	if (ok && prepared)
+		prepared->number = (uint32_t)index + 1;
+	if (ok) {
+		buf_add_span(&table->columns, buf_span(&schema.primary_names));
+		emit_schema(context, node, index, &schema);
 	}
-	ok = true;
-out:
-	if (result)
-		mysql_free_result(result);
-	for (size_t i = 0; i < names.count; i++)
-		free(names.names[i]);
-	free(names.names);
-	buf_release(&columns);
-	buf_release(&primary);
-	buf_release(&keys);
-	buf_release(&foreign);
-	buf_release(&create_text);
-	buf_release(&triggers);
-	buf_release(&sql);
+	table_schema_release(&schema);
 	return ok;
 }
 
@@ -581,10 +319,8 @@ bool server_context_schema(struct server_context *context, struct capture_node *
 	}
 	result = ask(db, node, err,
 		"select table_schema, table_name from information_schema.tables where table_type "
-		"like "
-		"'%BASE TABLE%' or table_type = 'SYSTEM VERSIONED' order by table_schema, "
-		"table_name",
-		SPAN_NONE, SPAN_NONE);
+		"like '%BASE TABLE%' or table_type = 'SYSTEM VERSIONED' order by table_schema, "
+		"table_name");
 	if (!result) {
 		mysql_close(db);
 		return false;
@@ -608,7 +344,7 @@ bool server_context_schema(struct server_context *context, struct capture_node *
 	}
 	mysql_free_result(result);
 	for (size_t i = before; ok && i < context->count; i++)
-		ok = table_schema(context, db, node, i, err);
+		ok = add_schema(context, db, node, i, err);
 	if (ok && !context->programs_told && may_tell_programs(context->options))
 		programs_emit(db, context->producer, context->writer, node->name, wanted_program,
 			context->options);

@@ -7,6 +7,7 @@
 #include "db/answer.h"
 #include "db/row.h"
 #include "db/stored_programs.h"
+#include "db/table_schema.h"
 #include "db/variables.h"
 #include "instrument/row_sql.h"
 #include "instrument/row_values.h"
@@ -68,38 +69,6 @@ bool snapshot_server(struct snapshot *s, struct err *err)
 
 /* ---- schema ---- */
 
-struct schema_text {
-	struct buf columns, primary_key, keys, foreign_keys, create, triggers;
-	char **names; /* of the columns */
-	size_t name_count, name_capacity;
-};
-
-static void schema_text_release(struct schema_text *t)
-{
-	for (size_t i = 0; i < t->name_count; i++)
-		free(t->names[i]);
-	free(t->names);
-	buf_release(&t->columns);
-	buf_release(&t->primary_key);
-	buf_release(&t->keys);
-	buf_release(&t->foreign_keys);
-	buf_release(&t->create);
-	buf_release(&t->triggers);
-}
-
-static void pack_text(msgpack_packer *pk, const char *text)
-{
-	pack_str(pk, text ? span_str(text) : SPAN_NONE);
-}
-
-static void add_where(struct snapshot *s, struct buf *sql, const char *prefix, const char *table)
-{
-	buf_printf(sql, " where %stable_schema = ", prefix);
-	query_add_quoted(sql, s->control, span_str(s->database));
-	buf_printf(sql, " and %stable_name = ", prefix);
-	query_add_quoted(sql, s->control, span_str(table));
-}
-
 /* A prepared table; its version column is no part of the table that the trace tells of. */
 static const struct instrument_table *instrumented(const struct snapshot *s, const char *table)
 {
@@ -108,248 +77,23 @@ static const struct instrument_table *instrumented(const struct snapshot *s, con
 			     : NULL;
 }
 
-static bool read_columns(
-	struct snapshot *s, const char *table, struct schema_text *out, struct err *err)
-{
-	struct buf sql = BUF_INIT;
-	msgpack_packer pk = pack_into(&out->columns);
-	MYSQL_RES *result;
-	MYSQL_ROW row;
-	bool ok;
-
-	buf_add_str(&sql, "select column_name, column_type, is_nullable, collation_name, "
-			  "column_default, extra from information_schema.columns");
-	add_where(s, &sql, "", table);
-	buf_add_str(&sql, " order by ordinal_position");
-	ok = ask(s, sql.data, &result, err);
-	buf_release(&sql);
-	if (!ok)
-		return false;
-	msgpack_pack_array(
-		&pk, (uint32_t)mysql_num_rows(result) - (instrumented(s, table) != NULL));
-	while ((row = mysql_fetch_row(result)) != NULL) {
-		bool generated = row[5] && strcasestr(row[5], "GENERATED") &&
-				 !strcasestr(row[5], "DEFAULT_GENERATED");
-
-		if (instrumented(s, table) && strcmp(row[0], VERSION_COLUMN) == 0)
-			continue;
-		msgpack_pack_array(&pk, 7);
-		pack_text(&pk, row[0]);
-		pack_text(&pk, row[1]);
-		pack_bool(&pk, row[2] && strcasecmp(row[2], "YES") == 0);
-		pack_text(&pk, row[3]);
-		pack_text(&pk, row[4]);
-		pack_text(&pk, generated ? row[5] : NULL);
-		pack_text(&pk, row[5] ? row[5] : "");
-		MEM_RESERVE(out->names, out->name_count + 1, out->name_capacity);
-		out->names[out->name_count++] = mem_strdup(row[0] ? row[0] : "");
-	}
-	mysql_free_result(result);
-	return true;
-}
-
-static uint32_t column_index(const struct schema_text *t, const char *name)
-{
-	for (size_t i = 0; i < t->name_count; i++)
-		if (name && strcasecmp(t->names[i], name) == 0)
-			return (uint32_t)i;
-	return UINT32_MAX;
-}
-
-/* One key: rows [first, end) of the result (index_name, non_unique, column_name). */
-static void pack_key(msgpack_packer *pk, MYSQL_RES *result, uint64_t first, uint64_t end,
-	const struct schema_text *t, bool named)
-{
-	MYSQL_ROW row;
-
-	mysql_data_seek(result, first);
-	row = mysql_fetch_row(result);
-	if (named) {
-		msgpack_pack_array(pk, 3);
-		pack_text(pk, row[0]);
-		pack_bool(pk, row[1] && row[1][0] == '0');
-	}
-	msgpack_pack_array(pk, (uint32_t)(end - first));
-	for (uint64_t i = first; i < end; i++) {
-		pack_uint(pk, column_index(t, row[2]));
-		row = i + 1 < end ? mysql_fetch_row(result) : NULL;
-	}
-}
-
-static bool read_keys(
-	struct snapshot *s, const char *table, struct schema_text *out, struct err *err)
-{
-	struct buf sql = BUF_INIT, keys = BUF_INIT;
-	msgpack_packer pk = pack_into(&keys), primary = pack_into(&out->primary_key);
-	uint64_t first = 0, rows;
-	uint32_t count = 0;
-	MYSQL_RES *result;
-	bool ok;
-
-	buf_add_str(&sql, "select index_name, non_unique, column_name from "
-			  "information_schema.statistics");
-	add_where(s, &sql, "", table);
-	buf_add_str(&sql, " order by index_name, seq_in_index");
-	ok = ask(s, sql.data, &result, err);
-	buf_release(&sql);
-	if (!ok)
-		return false;
-	rows = mysql_num_rows(result);
-	while (first < rows) {
-		uint64_t end = first + 1;
-		char *name;
-
-		mysql_data_seek(result, first);
-		name = mem_strdup(mysql_fetch_row(result)[0]);
-		while (end < rows && strcmp(mysql_fetch_row(result)[0], name) == 0)
-			end++;
-		if (strcmp(name, "PRIMARY") == 0) {
-			pack_key(&primary, result, first, end, out, false);
-		} else {
-			pack_key(&pk, result, first, end, out, true);
-			count++;
-		}
-		free(name);
-		first = end;
-	}
-	mysql_free_result(result);
-	pk = pack_into(&out->keys);
-	msgpack_pack_array(&pk, count);
-	buf_add_span(&out->keys, buf_span(&keys));
-	buf_release(&keys);
-	return true;
-}
-
-static bool read_foreign_keys(
-	struct snapshot *s, const char *table, struct schema_text *out, struct err *err)
-{
-	struct buf sql = BUF_INIT, keys = BUF_INIT;
-	msgpack_packer pk = pack_into(&keys);
-	uint32_t count = 0;
-	MYSQL_RES *result;
-	MYSQL_ROW row;
-	bool ok;
-
-	/* One row a column; all columns of a key in two lists, as names cannot hold a newline. */
-	buf_add_str(&sql,
-		"select k.constraint_name, group_concat(k.column_name order by "
-		"k.ordinal_position separator '\\n'), max(k.referenced_table_schema), "
-		"max(k.referenced_table_name), group_concat(k.referenced_column_name order by "
-		"k.ordinal_position separator '\\n'), max(r.delete_rule), max(r.update_rule) "
-		"from information_schema.key_column_usage k join "
-		"information_schema.referential_constraints r on "
-		"r.constraint_schema = k.constraint_schema and "
-		"r.constraint_name = k.constraint_name and r.table_name = k.table_name");
-	add_where(s, &sql, "k.", table);
-	buf_add_str(&sql, " and k.referenced_table_name is not null group by k.constraint_name");
-	ok = ask(s, sql.data, &result, err);
-	buf_release(&sql);
-	if (!ok)
-		return false;
-	while ((row = mysql_fetch_row(result)) != NULL) {
-		uint32_t columns = 1;
-
-		for (const char *at = row[1]; (at = strchr(at, '\n')) != NULL; at++)
-			columns++;
-		msgpack_pack_array(&pk, 7);
-		pack_text(&pk, row[0]);
-		msgpack_pack_array(&pk, columns);
-		for (char *next = row[1], *name; (name = strsep(&next, "\n")) != NULL;)
-			pack_uint(&pk, column_index(out, name));
-		pack_text(&pk, row[2]);
-		pack_text(&pk, row[3]);
-		msgpack_pack_array(&pk, columns);
-		for (char *next = row[4], *name; (name = strsep(&next, "\n")) != NULL;)
-			pack_text(&pk, name);
-		pack_text(&pk, row[5]);
-		pack_text(&pk, row[6]);
-		count++;
-	}
-	mysql_free_result(result);
-	pk = pack_into(&out->foreign_keys);
-	msgpack_pack_array(&pk, count);
-	buf_add_span(&out->foreign_keys, buf_span(&keys));
-	buf_release(&keys);
-	return true;
-}
-
-static bool read_create(
-	struct snapshot *s, const char *table, struct schema_text *out, struct err *err)
-{
-	struct buf sql = BUF_INIT;
-	MYSQL_RES *result;
-	MYSQL_ROW row;
-	bool ok;
-
-	buf_add_str(&sql, "show create table ");
-	sql_print_name(span_str(s->database), &sql);
-	buf_add_char(&sql, '.');
-	sql_print_name(span_str(table), &sql);
-	ok = ask(s, sql.data, &result, err);
-	buf_release(&sql);
-	if (!ok)
-		return false;
-	row = mysql_fetch_row(result);
-	if (row && row[1] && instrumented(s, table))
-		instrument_add_create(&out->create, span_str(row[1]));
-	else if (row && row[1])
-		buf_add_str(&out->create, row[1]);
-	mysql_free_result(result);
-	return true;
-}
-
-/* Left empty (nil) where the server does not say. */
-static void read_triggers(struct snapshot *s, const char *table, struct schema_text *out)
-{
-	struct buf sql = BUF_INIT;
-	msgpack_packer pk = pack_into(&out->triggers);
-	struct err ignored;
-	MYSQL_RES *result;
-	MYSQL_ROW row;
-
-	buf_add_str(&sql, "select trigger_name, action_timing, event_manipulation from "
-			  "information_schema.triggers where left(trigger_name, 7) <> "
-			  "'" TRIGGER_PREFIX "' and event_object_schema = ");
-	query_add_quoted(&sql, s->control, span_str(s->database));
-	buf_add_str(&sql, " and event_object_table = ");
-	query_add_quoted(&sql, s->control, span_str(table));
-	buf_add_str(&sql, " order by trigger_name");
-	if (ask(s, sql.data, &result, &ignored)) {
-		msgpack_pack_array(&pk, (uint32_t)mysql_num_rows(result));
-		while ((row = mysql_fetch_row(result)) != NULL) {
-			msgpack_pack_array(&pk, 3);
-			for (unsigned i = 0; i < 3; i++)
-				pack_text(&pk, row[i]);
-		}
-		mysql_free_result(result);
-	}
-	buf_release(&sql);
-}
-
 static bool emit_schema(struct snapshot *s, uint32_t number, struct err *err)
 {
-	const char *table = s->tables[number], *partitions;
-	struct schema_text text = {0};
+	const char *table = s->tables[number];
+	bool prepared = instrumented(s, table) != NULL;
+	struct table_schema schema = {0};
 	struct record_schema record = {.table = number,
 		.node = span_str(s->node),
 		.database = span_str(s->database),
 		.name = span_str(table)};
-	bool ok = read_columns(s, table, &text, err) && read_keys(s, table, &text, err) &&
-		  read_foreign_keys(s, table, &text, err) && read_create(s, table, &text, err);
+	bool ok = table_schema_read(
+		s->control, span_str(s->database), span_str(table), prepared, &schema, err);
 
 	if (ok) {
-		read_triggers(s, table, &text);
-		record.triggers = text.triggers.len ? buf_span(&text.triggers) : SPAN_NONE;
-		record.columns = buf_span(&text.columns);
-		record.primary_key = text.primary_key.len ? buf_span(&text.primary_key) : SPAN_NONE;
-		record.keys = buf_span(&text.keys);
-		record.foreign_keys = buf_span(&text.foreign_keys);
-		record.create_text = buf_span(&text.create);
-		partitions = text.create.data ? strstr(text.create.data, "PARTITION BY") : NULL;
-		record.partitions = partitions ? span_str(partitions) : SPAN_NONE;
+		table_schema_fill(&schema, &record);
 		trace_emit_schema(s->producer, &record);
 	}
-	schema_text_release(&text);
+	table_schema_release(&schema);
 	return ok;
 }
 
@@ -403,22 +147,13 @@ bool snapshot_schema(struct snapshot *s, struct err *err)
 
 static bool order_by(struct snapshot *s, const char *table, struct buf *sql, struct err *err)
 {
-	struct schema_text text = {0};
-	bool ok = read_columns(s, table, &text, err) && read_keys(s, table, &text, err);
+	struct table_schema schema = {0};
+	bool ok = table_schema_read_keys(s->control, span_str(s->database), span_str(table),
+		instrumented(s, table) != NULL, &schema, err);
 
-	if (ok && text.primary_key.len) {
-		struct mp mp = mp_over(buf_span(&text.primary_key));
-		uint32_t count = mp_array(&mp);
-
-		for (uint32_t i = 0; i < count; i++) {
-			uint64_t column = mp_uint(&mp);
-
-			buf_add_str(sql, i ? ", " : " order by ");
-			if (column < text.name_count)
-				sql_print_name(span_str(text.names[column]), sql);
-		}
-	}
-	schema_text_release(&text);
+	if (ok && schema.primary_names.len)
+		buf_printf(sql, " order by %s", schema.primary_names.data);
+	table_schema_release(&schema);
 	return ok;
 }
 
