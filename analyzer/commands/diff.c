@@ -5,6 +5,7 @@
 #include "base/output.h"
 #include "commands/commands.h"
 #include "commands/output_path.h"
+#include "commands/trace_input.h"
 #include "out/diff_out.h"
 #include "out/html.h"
 
@@ -125,9 +126,7 @@ static const struct option_def diff_table[] = {
 		.help = "what makes the exit status 1"},
 	TARGET_OPTION(struct diff_options, output),
 	OPTION_HEADING("Input"),
-	{.name = "salvage",
-		OPTION_FLAG(struct diff_options, salvage),
-		.help = "step over damage in the middle of a trace instead of ending there"},
+	SALVAGE_OPTION(struct diff_options, salvage),
 	OPTION_END,
 };
 

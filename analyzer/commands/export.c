@@ -11,6 +11,7 @@
 #include "commands/export_values.h"
 #include "commands/input_format.h"
 #include "commands/output_path.h"
+#include "commands/trace_input.h"
 #include "model/execution/execution.h"
 #include "scenario/scenario.h"
 
@@ -135,9 +136,7 @@ static const struct option_def export_table[] = {
 		OPTION_FLAG(struct export_options, skip),
 		.help = "leave out what the form cannot hold: statements that were cut, redacted or are "
 			"no SQL; transactions of unknown outcome"},
-	{.name = "salvage",
-		OPTION_FLAG(struct export_options, salvage),
-		.help = "step over damage in the middle of the trace instead of ending there"},
+	SALVAGE_OPTION(struct export_options, salvage),
 	TARGET_OPTION(struct export_options, output),
 	OPTION_END,
 };

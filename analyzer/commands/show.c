@@ -730,9 +730,7 @@ static const struct option_def show_table[] = {
 		.help = "text: columns to use"},
 	OUTPUT_OPTIONS(struct show_options, output),
 	OPTION_HEADING("Input"),
-	{.name = "salvage",
-		OPTION_FLAG(struct show_options, salvage),
-		.help = "step over damage in the middle of the trace instead of ending there"},
+	SALVAGE_OPTION(struct show_options, salvage),
 	OPTION_END,
 };
 

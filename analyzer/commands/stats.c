@@ -742,9 +742,7 @@ static const struct option_def stats_table[] = {
 			"does not depend on times, ids and the server's version"},
 	OUTPUT_OPTIONS(struct stats_options, output),
 	OPTION_HEADING("Input"),
-	{.name = "salvage",
-		OPTION_FLAG(struct stats_options, salvage),
-		.help = "step over damage in the middle of the trace instead of ending there"},
+	SALVAGE_OPTION(struct stats_options, salvage),
 	OPTION_END,
 };
 

@@ -7,6 +7,7 @@
 #define COMMANDS_TRACE_INPUT_H
 
 #include "base/json.h"
+#include "base/options.h"
 #include "base/output.h"
 #include "trace/reader.h"
 
@@ -37,5 +38,12 @@ uint64_t source_wall_ns(const struct trace_source *source, uint64_t at);
 void source_json(struct json *json, const struct trace_source *source);
 /* Key "evidence": how complete the trace was. */
 void source_evidence_json(struct json *json, const struct trace_source *source);
+
+/* --salvage, a bool of the command's options. */
+#define SALVAGE_OPTION(struct_type, member)                                                        \
+	{                                                                                          \
+		.name = "salvage", OPTION_FLAG(struct_type, member),                               \
+		.help = "step over damage in the middle of a trace instead of ending there"        \
+	}
 
 #endif

@@ -54,6 +54,20 @@ static bool accept_if_exists(struct parser *p)
 	return true;
 }
 
+/* None of the objects that CREATE and DROP know. */
+static void fail_at_object(struct parser *p)
+{
+	if (UNLIKELY(p->track)) {
+		parse_want(p, T_TABLE);
+		parse_want(p, T_INDEX);
+		parse_want(p, T_VIEW);
+		parse_want(p, T_DATABASE);
+		parse_want(p, T_PROCEDURE);
+		parse_want(p, T_TRIGGER);
+	}
+	parse_fail(p);
+}
+
 static void parse_create_view(struct parser *p, struct sql_stmt *stmt)
 {
 	struct sql_create_view *view = NEW(p, struct sql_create_view);
@@ -147,15 +161,7 @@ static void parse_create_other(struct parser *p, struct sql_stmt *stmt)
 		parse_opaque(p, stmt, SQL_STMT_CREATE_OTHER);
 		return;
 	default:
-		if (UNLIKELY(p->track)) {
-			parse_want(p, T_TABLE);
-			parse_want(p, T_INDEX);
-			parse_want(p, T_VIEW);
-			parse_want(p, T_DATABASE);
-			parse_want(p, T_PROCEDURE);
-			parse_want(p, T_TRIGGER);
-		}
-		parse_fail(p);
+		fail_at_object(p);
 	}
 }
 
@@ -273,15 +279,7 @@ void parse_drop(struct parser *p, struct sql_stmt *stmt)
 		parse_opaque(p, stmt, SQL_STMT_DROP_OTHER);
 		return;
 	default:
-		if (UNLIKELY(p->track)) {
-			parse_want(p, T_TABLE);
-			parse_want(p, T_INDEX);
-			parse_want(p, T_VIEW);
-			parse_want(p, T_DATABASE);
-			parse_want(p, T_PROCEDURE);
-			parse_want(p, T_TRIGGER);
-		}
-		parse_fail(p);
+		fail_at_object(p);
 	}
 }
 

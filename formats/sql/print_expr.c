@@ -38,68 +38,99 @@ enum level {
 	LEVEL_OPERAND,
 };
 
-static enum level op_level(enum sql_op op)
+/* How tightly an operator binds, and how it is written. */
+struct op_form {
+	enum level level;
+	const char *text;
+};
+
+static struct op_form op_form(enum sql_op op)
 {
 	switch (op) {
 	case SQL_OP_OR:
-		return LEVEL_OR;
+		return (struct op_form){LEVEL_OR, " OR "};
 	case SQL_OP_XOR:
-		return LEVEL_XOR;
+		return (struct op_form){LEVEL_XOR, " XOR "};
 	case SQL_OP_AND:
-		return LEVEL_AND;
+		return (struct op_form){LEVEL_AND, " AND "};
 	case SQL_OP_NOT:
-		return LEVEL_NOT;
+		return (struct op_form){LEVEL_NOT, "NOT "};
 	case SQL_OP_EQ:
+		return (struct op_form){LEVEL_TEST, " = "};
 	case SQL_OP_NULL_EQ:
+		return (struct op_form){LEVEL_TEST, " <=> "};
 	case SQL_OP_NE:
+		return (struct op_form){LEVEL_TEST, " <> "};
 	case SQL_OP_LT:
+		return (struct op_form){LEVEL_TEST, " < "};
 	case SQL_OP_LE:
+		return (struct op_form){LEVEL_TEST, " <= "};
 	case SQL_OP_GT:
+		return (struct op_form){LEVEL_TEST, " > "};
 	case SQL_OP_GE:
-		return LEVEL_TEST;
+		return (struct op_form){LEVEL_TEST, " >= "};
 	case SQL_OP_REGEXP:
+		return (struct op_form){LEVEL_PREDICATE, " REGEXP "};
 	case SQL_OP_SOUNDS_LIKE:
+		return (struct op_form){LEVEL_PREDICATE, " SOUNDS LIKE "};
 	case SQL_OP_MEMBER_OF:
-		return LEVEL_PREDICATE;
+		return (struct op_form){LEVEL_PREDICATE, " MEMBER OF ("};
 	case SQL_OP_BIT_OR:
-		return LEVEL_BIT_OR;
+		return (struct op_form){LEVEL_BIT_OR, " | "};
 	case SQL_OP_BIT_AND:
-		return LEVEL_BIT_AND;
+		return (struct op_form){LEVEL_BIT_AND, " & "};
 	case SQL_OP_SHIFT_LEFT:
+		return (struct op_form){LEVEL_SHIFT, " << "};
 	case SQL_OP_SHIFT_RIGHT:
-		return LEVEL_SHIFT;
+		return (struct op_form){LEVEL_SHIFT, " >> "};
 	case SQL_OP_ADD:
+		return (struct op_form){LEVEL_ADD, " + "};
 	case SQL_OP_SUB:
-		return LEVEL_ADD;
+		return (struct op_form){LEVEL_ADD, " - "};
 	case SQL_OP_MUL:
+		return (struct op_form){LEVEL_MUL, " * "};
 	case SQL_OP_DIV:
+		return (struct op_form){LEVEL_MUL, " / "};
 	case SQL_OP_INT_DIV:
+		return (struct op_form){LEVEL_MUL, " DIV "};
 	case SQL_OP_MOD:
-		return LEVEL_MUL;
+		return (struct op_form){LEVEL_MUL, " % "};
 	case SQL_OP_BIT_XOR:
-		return LEVEL_BIT_XOR;
+		return (struct op_form){LEVEL_BIT_XOR, " ^ "};
 	case SQL_OP_CONCAT:
-		return LEVEL_CONCAT;
+		return (struct op_form){LEVEL_CONCAT, " || "};
 	case SQL_OP_BANG:
+		return (struct op_form){LEVEL_UNARY, "! "};
 	case SQL_OP_NEG:
+		return (struct op_form){LEVEL_UNARY, "- "};
 	case SQL_OP_PLUS:
+		return (struct op_form){LEVEL_UNARY, "+ "};
 	case SQL_OP_BIT_NOT:
+		return (struct op_form){LEVEL_UNARY, "~ "};
 	case SQL_OP_BINARY:
-		return LEVEL_UNARY;
+		return (struct op_form){LEVEL_UNARY, "BINARY "};
 	case SQL_OP_JSON_EXTRACT:
+		return (struct op_form){LEVEL_SIMPLE, "->"};
 	case SQL_OP_JSON_UNQUOTE:
-		return LEVEL_SIMPLE;
-	case SQL_OP_NONE:
+		return (struct op_form){LEVEL_SIMPLE, "->>"};
 	case SQL_OP_IS_NULL:
+		return (struct op_form){LEVEL_OPERAND, "NULL"};
 	case SQL_OP_IS_TRUE:
+		return (struct op_form){LEVEL_OPERAND, "TRUE"};
 	case SQL_OP_IS_FALSE:
+		return (struct op_form){LEVEL_OPERAND, "FALSE"};
 	case SQL_OP_IS_UNKNOWN:
+		return (struct op_form){LEVEL_OPERAND, "UNKNOWN"};
 	case SQL_OP_IS_JSON:
+		return (struct op_form){LEVEL_OPERAND, "JSON"};
 	case SQL_OP_NEXT_VALUE:
+		return (struct op_form){LEVEL_OPERAND, "NEXT VALUE FOR "};
 	case SQL_OP_PREVIOUS_VALUE:
+		return (struct op_form){LEVEL_OPERAND, "PREVIOUS VALUE FOR "};
+	case SQL_OP_NONE:
 		break;
 	}
-	return LEVEL_OPERAND;
+	return (struct op_form){LEVEL_OPERAND, ""};
 }
 
 static enum level expr_level(const struct sql_expr *e)
@@ -107,7 +138,7 @@ static enum level expr_level(const struct sql_expr *e)
 	switch ((enum sql_expr_kind)e->kind) {
 	case SQL_EXPR_UNARY:
 	case SQL_EXPR_BINARY:
-		return op_level((enum sql_op)e->op);
+		return op_form((enum sql_op)e->op).level;
 	case SQL_EXPR_IS:
 	case SQL_EXPR_QUANTIFIED:
 		return LEVEL_TEST;
@@ -146,95 +177,6 @@ static enum level expr_level(const struct sql_expr *e)
 		return LEVEL_OPERAND;
 	}
 	return LEVEL_OPERAND;
-}
-
-static const char *op_text(enum sql_op op)
-{
-	switch (op) {
-	case SQL_OP_OR:
-		return " OR ";
-	case SQL_OP_XOR:
-		return " XOR ";
-	case SQL_OP_AND:
-		return " AND ";
-	case SQL_OP_EQ:
-		return " = ";
-	case SQL_OP_NULL_EQ:
-		return " <=> ";
-	case SQL_OP_NE:
-		return " <> ";
-	case SQL_OP_LT:
-		return " < ";
-	case SQL_OP_LE:
-		return " <= ";
-	case SQL_OP_GT:
-		return " > ";
-	case SQL_OP_GE:
-		return " >= ";
-	case SQL_OP_REGEXP:
-		return " REGEXP ";
-	case SQL_OP_SOUNDS_LIKE:
-		return " SOUNDS LIKE ";
-	case SQL_OP_MEMBER_OF:
-		return " MEMBER OF (";
-	case SQL_OP_BIT_OR:
-		return " | ";
-	case SQL_OP_BIT_AND:
-		return " & ";
-	case SQL_OP_SHIFT_LEFT:
-		return " << ";
-	case SQL_OP_SHIFT_RIGHT:
-		return " >> ";
-	case SQL_OP_ADD:
-		return " + ";
-	case SQL_OP_SUB:
-		return " - ";
-	case SQL_OP_MUL:
-		return " * ";
-	case SQL_OP_DIV:
-		return " / ";
-	case SQL_OP_INT_DIV:
-		return " DIV ";
-	case SQL_OP_MOD:
-		return " % ";
-	case SQL_OP_BIT_XOR:
-		return " ^ ";
-	case SQL_OP_CONCAT:
-		return " || ";
-	case SQL_OP_JSON_EXTRACT:
-		return "->";
-	case SQL_OP_JSON_UNQUOTE:
-		return "->>";
-	case SQL_OP_NOT:
-		return "NOT ";
-	case SQL_OP_BANG:
-		return "! ";
-	case SQL_OP_NEG:
-		return "- ";
-	case SQL_OP_PLUS:
-		return "+ ";
-	case SQL_OP_BIT_NOT:
-		return "~ ";
-	case SQL_OP_BINARY:
-		return "BINARY ";
-	case SQL_OP_IS_NULL:
-		return "NULL";
-	case SQL_OP_IS_TRUE:
-		return "TRUE";
-	case SQL_OP_IS_FALSE:
-		return "FALSE";
-	case SQL_OP_IS_UNKNOWN:
-		return "UNKNOWN";
-	case SQL_OP_IS_JSON:
-		return "JSON";
-	case SQL_OP_NEXT_VALUE:
-		return "NEXT VALUE FOR ";
-	case SQL_OP_PREVIOUS_VALUE:
-		return "PREVIOUS VALUE FOR ";
-	case SQL_OP_NONE:
-		break;
-	}
-	return "";
 }
 
 static const char *unit_text(enum sql_unit unit)
@@ -602,7 +544,7 @@ static void put_in(struct printer *p, const struct sql_expr *e)
 
 	put_level(p, e->u.in.left, least);
 	if (test) {
-		put(p, op_text((enum sql_op)e->op));
+		put(p, op_form((enum sql_op)e->op).text);
 		put(p, quantifiers[e->quantifier]);
 	} else {
 		put(p, e->negated ? " NOT IN (" : " IN (");
@@ -659,13 +601,13 @@ static void put_operand(struct printer *p, const struct sql_expr *e)
 		put_expr(p, e->u.binary.right);
 		return;
 	case SQL_EXPR_UNARY:
-		put(p, op_text((enum sql_op)e->op));
+		put(p, op_form((enum sql_op)e->op).text);
 		put_level(p, e->u.binary.left, e->op == SQL_OP_NOT ? LEVEL_NOT : LEVEL_UNARY);
 		return;
 	case SQL_EXPR_IS:
 		put_level(p, e->u.binary.left, operand_least(p, e->u.binary.left, LEVEL_TEST));
 		put(p, e->negated ? " IS NOT " : " IS ");
-		put(p, op_text((enum sql_op)e->op));
+		put(p, op_form((enum sql_op)e->op).text);
 		return;
 	case SQL_EXPR_IN:
 	case SQL_EXPR_QUANTIFIED:
@@ -749,7 +691,7 @@ static void put_operand(struct printer *p, const struct sql_expr *e)
 		put_match(p, e);
 		return;
 	case SQL_EXPR_SEQUENCE:
-		put(p, op_text((enum sql_op)e->op));
+		put(p, op_form((enum sql_op)e->op).text);
 		put_column(p, e);
 		return;
 	case SQL_EXPR_ODBC:
@@ -797,7 +739,7 @@ static void put_right(struct printer *p, const struct sql_expr *e)
 	}
 	if (e->negated)
 		put(p, " NOT");
-	put(p, op_text((enum sql_op)e->op));
+	put(p, op_form((enum sql_op)e->op).text);
 	if (level == LEVEL_TEST)
 		put_level(p, e->u.binary.right, LEVEL_PREDICATE);
 	else if (level == LEVEL_PREDICATE)

@@ -20,7 +20,7 @@ struct heap_entry {
 	uint32_t stream;
 };
 
-struct schedule {
+struct value_schedule {
 	const struct facts *f;
 	const struct values *v;
 	bool snapshot, realtime;
@@ -49,7 +49,7 @@ struct schedule {
 
 /* ------------------------------------------------------------------------------- ready */
 
-static void push(struct schedule *s, uint32_t stream)
+static void push(struct value_schedule *s, uint32_t stream)
 {
 	struct heap_entry e;
 	size_t i;
@@ -64,7 +64,7 @@ static void push(struct schedule *s, uint32_t stream)
 	s->heap[i] = e;
 }
 
-static uint32_t pop(struct schedule *s)
+static uint32_t pop(struct value_schedule *s)
 {
 	uint32_t top = s->heap[0].stream;
 	struct heap_entry last = s->heap[--s->heap_count];
@@ -88,13 +88,13 @@ static uint32_t pop(struct schedule *s)
 	return top;
 }
 
-static void wait_for(struct schedule *s, uint32_t *list, uint32_t stream)
+static void wait_for(struct value_schedule *s, uint32_t *list, uint32_t stream)
 {
 	s->streams[stream].next_waiter = *list;
 	*list = stream;
 }
 
-static void wake(struct schedule *s, uint32_t *list)
+static void wake(struct value_schedule *s, uint32_t *list)
 {
 	uint32_t stream = *list;
 
@@ -110,7 +110,7 @@ static void wake(struct schedule *s, uint32_t *list)
 /* --------------------------------------------------------------------------------- run */
 
 /* What an external read asks for; NONE: the initial value. */
-static uint32_t wanted(const struct schedule *s, const struct values_op *op)
+static uint32_t wanted(const struct value_schedule *s, const struct values_op *op)
 {
 	return s->v->items[op->value].initial && s->f->state[op->value] == WRITER_INITIAL
 		       ? VALUES_NONE
@@ -118,7 +118,7 @@ static uint32_t wanted(const struct schedule *s, const struct values_op *op)
 }
 
 /* A value that the key holds initially and that somebody also wrote. */
-static bool holds(const struct schedule *s, uint32_t key, uint32_t item)
+static bool holds(const struct value_schedule *s, uint32_t key, uint32_t item)
 {
 	uint32_t now = s->current[key];
 
@@ -126,13 +126,13 @@ static bool holds(const struct schedule *s, uint32_t key, uint32_t item)
 	       (now == VALUES_NONE && item != VALUES_NONE && s->v->items[item].initial);
 }
 
-static uint32_t *readers_left(struct schedule *s, uint32_t key, uint32_t item)
+static uint32_t *readers_left(struct value_schedule *s, uint32_t key, uint32_t item)
 {
 	return item == VALUES_NONE ? &s->pending_initial[key] : &s->pending[item];
 }
 
 /* May what the key holds be overwritten, now that `mine` of its readers is the writer itself? */
-static bool released(struct schedule *s, uint32_t key, uint32_t mine)
+static bool released(struct value_schedule *s, uint32_t key, uint32_t mine)
 {
 	uint32_t now = s->current[key];
 
@@ -149,17 +149,17 @@ static bool released(struct schedule *s, uint32_t key, uint32_t mine)
 	return now != VALUES_NONE && s->writers_left[now] > 0;
 }
 
-static bool is_read(const struct schedule *s, uint32_t i)
+static bool is_read(const struct value_schedule *s, uint32_t i)
 {
 	return s->v->ops[i].kind == VALUES_READ && (s->f->notes[i] & OP_EXTERNAL);
 }
 
-static bool is_final_write(const struct schedule *s, uint32_t i)
+static bool is_final_write(const struct value_schedule *s, uint32_t i)
 {
 	return values_is_write(&s->v->ops[i]) && (s->f->notes[i] & OP_FINAL);
 }
 
-static bool reads_key(const struct schedule *s, uint32_t t, uint32_t key)
+static bool reads_key(const struct value_schedule *s, uint32_t t, uint32_t key)
 {
 	for (uint32_t i = s->v->txns[t].first_op;
 		i < s->v->txns[t].first_op + s->v->txns[t].op_count; i++) {
@@ -170,7 +170,7 @@ static bool reads_key(const struct schedule *s, uint32_t t, uint32_t key)
 }
 
 /* Can it start?  If not, it waits for what it lacks. */
-static bool can_start(struct schedule *s, uint32_t stream, uint32_t t)
+static bool can_start(struct value_schedule *s, uint32_t stream, uint32_t t)
 {
 	const struct values_txn *txn = &s->v->txns[t];
 
@@ -196,7 +196,7 @@ static bool can_start(struct schedule *s, uint32_t stream, uint32_t t)
 	return true;
 }
 
-static bool can_commit(struct schedule *s, uint32_t stream, uint32_t t, bool reads_counted)
+static bool can_commit(struct value_schedule *s, uint32_t stream, uint32_t t, bool reads_counted)
 {
 	const struct values_txn *txn = &s->v->txns[t];
 
@@ -213,7 +213,7 @@ static bool can_commit(struct schedule *s, uint32_t stream, uint32_t t, bool rea
 }
 
 /* A transaction counts once for each value it reads, however often. */
-static bool read_before(const struct schedule *s, uint32_t t, uint32_t i)
+static bool read_before(const struct value_schedule *s, uint32_t t, uint32_t i)
 {
 	for (uint32_t k = s->v->txns[t].first_op; k < i; k++) {
 		if (is_read(s, k) && s->v->ops[k].value == s->v->ops[i].value)
@@ -222,7 +222,7 @@ static bool read_before(const struct schedule *s, uint32_t t, uint32_t i)
 	return false;
 }
 
-static void start(struct schedule *s, uint32_t stream, uint32_t t)
+static void start(struct value_schedule *s, uint32_t stream, uint32_t t)
 {
 	const struct values_txn *txn = &s->v->txns[t];
 
@@ -238,7 +238,7 @@ static void start(struct schedule *s, uint32_t stream, uint32_t t)
 	}
 }
 
-static void commit(struct schedule *s, uint32_t t)
+static void commit(struct value_schedule *s, uint32_t t)
 {
 	const struct values_txn *txn = &s->v->txns[t];
 
@@ -258,20 +258,20 @@ static void commit(struct schedule *s, uint32_t t)
 	wake(s, &s->time_waiters);
 }
 
-static uint32_t event_of(const struct schedule *s, uint32_t t, bool commits)
+static uint32_t event_of(const struct value_schedule *s, uint32_t t, bool commits)
 {
 	return s->snapshot ? 2 * t + commits : t;
 }
 
 /* Guided: must something else come first? */
-static bool parks(struct schedule *s, struct stream *stream, uint32_t t)
+static bool parks(struct value_schedule *s, struct stream *stream, uint32_t t)
 {
 	stream->parked = s->missing && s->missing[event_of(s, t, stream->started)] > 0;
 	return stream->parked;
 }
 
 /* Guided: an event has happened. */
-static void happened(struct schedule *s, uint32_t event)
+static void happened(struct value_schedule *s, uint32_t event)
 {
 	if (!s->missing)
 		return;
@@ -285,7 +285,7 @@ static void happened(struct schedule *s, uint32_t event)
 	}
 }
 
-static bool run(struct schedule *s)
+static bool run(struct value_schedule *s)
 {
 	uint32_t left = 0;
 
@@ -326,7 +326,7 @@ static bool run(struct schedule *s)
 
 /* ------------------------------------------------------------------------------- setup */
 
-static void make_streams(struct schedule *s, bool sessions)
+static void make_streams(struct value_schedule *s, bool sessions)
 {
 	const struct values *v = s->v;
 	uint32_t count = 0;
@@ -367,7 +367,7 @@ static int compare_complete(const void *a, const void *b, void *context)
 	return (x > y) - (x < y);
 }
 
-static void count_all(struct schedule *s)
+static void count_all(struct value_schedule *s)
 {
 	const struct values *v = s->v;
 
@@ -400,7 +400,7 @@ static uint32_t *none_array(size_t count)
 	return array;
 }
 
-static void release(struct schedule *s)
+static void release(struct value_schedule *s)
 {
 	free(s->txns);
 	free(s->streams);
@@ -420,7 +420,7 @@ static void release(struct schedule *s)
 	free(s->stream_of);
 }
 
-static void set_up(struct schedule *s, enum cycle_order order, bool by_place)
+static void set_up(struct value_schedule *s, enum cycle_order order, bool by_place)
 {
 	const struct values *v = s->v;
 
@@ -449,7 +449,7 @@ bool schedule_found(const struct facts *f, enum cycle_order order, bool snapshot
 		return false;
 	/* First as the input has them, which often is the order of commits. */
 	for (int by_place = 1; by_place >= 0 && !found; by_place--) {
-		struct schedule s = {.f = f, .v = f->v, .snapshot = snapshot, .commits = commits};
+		struct value_schedule s = {.f = f, .v = f->v, .snapshot = snapshot, .commits = commits};
 
 		set_up(&s, order, by_place);
 		found = run(&s);
@@ -458,7 +458,7 @@ bool schedule_found(const struct facts *f, enum cycle_order order, bool snapshot
 	return found;
 }
 
-static void take_edges(struct schedule *s, const struct precedence *edges)
+static void take_edges(struct value_schedule *s, const struct precedence *edges)
 {
 	uint32_t nodes = s->snapshot ? 2 * s->v->txn_count : s->v->txn_count;
 
@@ -484,7 +484,7 @@ bool schedule_guided(
 	bool found = false;
 
 	for (int by_place = 1; by_place >= 0 && !found; by_place--) {
-		struct schedule s = {.f = f, .v = f->v, .snapshot = snapshot, .commits = commits};
+		struct value_schedule s = {.f = f, .v = f->v, .snapshot = snapshot, .commits = commits};
 
 		set_up(&s, CYCLE_PLAIN, by_place);
 		take_edges(&s, edges);

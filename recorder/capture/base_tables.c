@@ -17,15 +17,15 @@ static struct buf joined(struct span database, struct span table)
 	return name;
 }
 
-void origin_add(struct origin *origin, struct span database, struct span table)
+void base_tables_add(struct base_tables *base_tables, struct span database, struct span table)
 {
 	struct buf name = joined(database, table);
 
-	MEM_RESERVE(origin->names, origin->count + 1, origin->capacity);
-	MEM_RESERVE(origin->lengths, origin->count + 1, origin->length_capacity);
-	origin->names[origin->count] = name.data;
-	origin->lengths[origin->count++] = name.len;
-	origin->sorted = false;
+	MEM_RESERVE(base_tables->names, base_tables->count + 1, base_tables->capacity);
+	MEM_RESERVE(base_tables->lengths, base_tables->count + 1, base_tables->length_capacity);
+	base_tables->names[base_tables->count] = name.data;
+	base_tables->lengths[base_tables->count++] = name.len;
+	base_tables->sorted = false;
 }
 
 static int compare(const char *a, size_t a_len, const char *b, size_t b_len)
@@ -36,47 +36,47 @@ static int compare(const char *a, size_t a_len, const char *b, size_t b_len)
 }
 
 /* Two arrays are sorted together: by insertion, as the server lists tables in order already. */
-void origin_sort(struct origin *origin)
+void base_tables_sort(struct base_tables *base_tables)
 {
-	for (size_t i = 1; i < origin->count; i++) {
-		char *name = origin->names[i];
-		size_t len = origin->lengths[i], at = i;
+	for (size_t i = 1; i < base_tables->count; i++) {
+		char *name = base_tables->names[i];
+		size_t len = base_tables->lengths[i], at = i;
 
-		for (; at && compare(origin->names[at - 1], origin->lengths[at - 1], name, len) > 0;
+		for (; at && compare(base_tables->names[at - 1], base_tables->lengths[at - 1], name, len) > 0;
 			at--) {
-			origin->names[at] = origin->names[at - 1];
-			origin->lengths[at] = origin->lengths[at - 1];
+			base_tables->names[at] = base_tables->names[at - 1];
+			base_tables->lengths[at] = base_tables->lengths[at - 1];
 		}
-		origin->names[at] = name;
-		origin->lengths[at] = len;
+		base_tables->names[at] = name;
+		base_tables->lengths[at] = len;
 	}
-	origin->sorted = true;
+	base_tables->sorted = true;
 }
 
-void origin_release(struct origin *origin)
+void base_tables_release(struct base_tables *base_tables)
 {
-	for (size_t i = 0; i < origin->count; i++)
-		free(origin->names[i]);
-	free(origin->names);
-	free(origin->lengths);
-	origin->names = NULL;
-	origin->lengths = NULL;
-	origin->count = origin->capacity = origin->length_capacity = 0;
+	for (size_t i = 0; i < base_tables->count; i++)
+		free(base_tables->names[i]);
+	free(base_tables->names);
+	free(base_tables->lengths);
+	base_tables->names = NULL;
+	base_tables->lengths = NULL;
+	base_tables->count = base_tables->capacity = base_tables->length_capacity = 0;
 }
 
-bool origin_knows(const struct origin *origin, struct span database, struct span table)
+bool base_tables_knows(const struct base_tables *base_tables, struct span database, struct span table)
 {
 	struct buf name;
-	size_t low = 0, high = origin ? origin->count : 0;
+	size_t low = 0, high = base_tables ? base_tables->count : 0;
 	bool found = false;
 
-	if (!high || !origin->sorted || atomic_load_explicit(&origin->doubt, memory_order_relaxed))
+	if (!high || !base_tables->sorted || atomic_load_explicit(&base_tables->doubt, memory_order_relaxed))
 		return false;
 	name = joined(database, table);
 	while (low < high && !found) {
 		size_t middle = low + (high - low) / 2;
 		int order = compare(
-			name.data, name.len, origin->names[middle], origin->lengths[middle]);
+			name.data, name.len, base_tables->names[middle], base_tables->lengths[middle]);
 
 		found = order == 0;
 		if (order > 0)
@@ -124,7 +124,7 @@ static bool is_own_function(struct span name)
 }
 
 struct search {
-	const struct origin *origin;
+	const struct base_tables *base_tables;
 	struct span database;
 	bool unknown;  /* a table or function that may bring any value */
 	bool redefine; /* a known table is defined */
@@ -135,7 +135,7 @@ static void see_table(void *ctx, const struct sql_table_name *table,
 {
 	struct search *search = ctx;
 	struct span database = table->db.len ? table->db : search->database;
-	bool known = database.ptr && origin_knows(search->origin, database, table->name);
+	bool known = database.ptr && base_tables_knows(search->base_tables, database, table->name);
 
 	(void)ref;
 	search->unknown |= !known;
@@ -152,10 +152,10 @@ static bool see_expr(void *ctx, const struct sql_expr *expr)
 }
 
 /* Anywhere, whatever it stands for. */
-static bool is_stmt_certain(struct origin *origin, const struct sql_stmt *stmt, struct span text,
+static bool is_stmt_certain(struct base_tables *base_tables, const struct sql_stmt *stmt, struct span text,
 	struct span database)
 {
-	struct search search = {.origin = origin, .database = database};
+	struct search search = {.base_tables = base_tables, .database = database};
 	const struct sql_visitor visitor = {.expr = see_expr, .ctx = &search};
 
 	sql_stmt_tables(stmt, see_table, &search);
@@ -175,16 +175,16 @@ static bool is_stmt_certain(struct origin *origin, const struct sql_stmt *stmt, 
 	case SQL_STMT_CREATE_TABLE:
 	case SQL_STMT_CREATE_VIEW:
 	case SQL_STMT_CREATE_SEQUENCE:
-		if (origin && search.redefine)
-			atomic_store(&origin->doubt, true);
+		if (base_tables && search.redefine)
+			atomic_store(&base_tables->doubt, true);
 		return !search.unknown;
 	case SQL_STMT_ALTER_TABLE:
 		if (!span_ihas(text, "rename") && !span_ihas(text, "change"))
 			return !search.unknown;
 		/* fall through */
 	case SQL_STMT_RENAME_TABLE:
-		if (origin)
-			atomic_store(&origin->doubt, true);
+		if (base_tables)
+			atomic_store(&base_tables->doubt, true);
 		return false;
 	case SQL_STMT_EMPTY:
 	case SQL_STMT_DROP_TABLE:
@@ -206,7 +206,7 @@ static bool is_stmt_certain(struct origin *origin, const struct sql_stmt *stmt, 
 	}
 }
 
-bool origin_is_certain(struct origin *origin, struct span text, struct span database,
+bool base_tables_is_certain(struct base_tables *base_tables, struct span text, struct span database,
 	const struct sql_options *options)
 {
 	struct arena arena = ARENA_INIT;
@@ -215,7 +215,7 @@ bool origin_is_certain(struct origin *origin, struct span text, struct span data
 	bool certain = sql_parse_multi(&arena, text, options, &first, &err);
 
 	for (; first; first = first->next)
-		certain &= is_stmt_certain(origin, first, text, database);
+		certain &= is_stmt_certain(base_tables, first, text, database);
 	arena_release(&arena);
 	return certain;
 }

@@ -5,7 +5,7 @@
  * value gets another name than that of its column, and nothing in the answer tells.  So only tables
  * that were read before the first client are certain, and every other name may be a view.
  *
- * Thread: origin_add before the workers run; then read only, but for the doubt.
+ * Thread: base_tables_add before the workers run; then read only, but for the doubt.
  */
 #ifndef CAPTURE_BASE_TABLES_H
 #define CAPTURE_BASE_TABLES_H
@@ -16,7 +16,7 @@
 #include "base/span.h"
 #include "sql/sql.h"
 
-struct origin {
+struct base_tables {
 	char **names; /* "database\0table", sorted once all are there */
 	size_t *lengths;
 	size_t count, capacity, length_capacity;
@@ -25,16 +25,16 @@ struct origin {
 	atomic_bool doubt;
 };
 
-void origin_add(struct origin *origin, struct span database, struct span table);
-void origin_sort(struct origin *origin);
-void origin_release(struct origin *origin);
+void base_tables_add(struct base_tables *base_tables, struct span database, struct span table);
+void base_tables_sort(struct base_tables *base_tables);
+void base_tables_release(struct base_tables *base_tables);
 
-/* Is it a base table for sure?  Names are compared byte by byte.  origin NULL: none is known. */
-bool origin_knows(const struct origin *origin, struct span database, struct span table);
+/* Is it a base table for sure?  Names are compared byte by byte.  base_tables NULL: none is known. */
+bool base_tables_knows(const struct base_tables *base_tables, struct span database, struct span table);
 /* Does the text read and write base tables only, and compute with the server's own functions only?
  * database: the session's; SPAN_NONE: not known.  A statement that may make another thing of a known
  * name raises the doubt. */
-bool origin_is_certain(struct origin *origin, struct span text, struct span database,
+bool base_tables_is_certain(struct base_tables *base_tables, struct span text, struct span database,
 	const struct sql_options *options);
 
 #endif

@@ -359,7 +359,7 @@ enum redact_reach redact_statement(const struct redact *redact, struct span text
 		return REDACT_WHOLE;
 	reach = reach_by_names(redact, text, dialect);
 	/* Asked in any case: it may raise the doubt. */
-	return origin_is_certain(redact->origin, text, database, &options) ? reach : REDACT_WHOLE;
+	return base_tables_is_certain(redact->base_tables, text, database, &options) ? reach : REDACT_WHOLE;
 }
 
 bool redact_result_column(const struct redact *redact, enum redact_reach reach,
@@ -370,7 +370,7 @@ bool redact_result_column(const struct redact *redact, enum redact_reach reach,
 		return true;
 	if (!names->table_original.len || !names->name_original.len)
 		return reach != REDACT_NOTHING;
-	return !origin_knows(redact->origin, names->schema, names->table_original);
+	return !base_tables_knows(redact->base_tables, names->schema, names->table_original);
 }
 
 bool redact_keeps_message(const struct redact *redact, uint16_t error)

@@ -42,7 +42,7 @@ struct redact {
 	enum redact_how how;
 	struct filter_pattern columns;
 	unsigned char key[REDACT_KEY_SIZE];
-	struct origin *origin; /* NULL: no table is known */
+	struct base_tables *base_tables; /* NULL: no table is known */
 };
 
 /* what: "all" or a pattern for names of columns; key_file NULL: a random key. */

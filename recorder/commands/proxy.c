@@ -309,7 +309,7 @@ struct proxy_context {
 	struct server_context context;
 	struct trace_producer *producer;
 	struct instrument_tables tables; /* prepared ones */
-	struct origin origin;            /* tables that are no views, for --redact */
+	struct base_tables base_tables;            /* tables that are no views, for --redact */
 };
 
 static struct db_address address_of(
@@ -425,10 +425,10 @@ static bool read_context(struct proxy *proxy, struct proxy_context *c, struct er
 		return false;
 	tell_unprepared(proxy, c);
 	for (size_t i = 0; i < c->context.count; i++)
-		origin_add(&c->origin, buf_span(&c->context.tables[i].database),
+		base_tables_add(&c->base_tables, buf_span(&c->context.tables[i].database),
 			buf_span(&c->context.tables[i].name));
-	origin_sort(&c->origin);
-	proxy->capture.redact.origin = &c->origin;
+	base_tables_sort(&c->base_tables);
+	proxy->capture.redact.base_tables = &c->base_tables;
 	if (!server_context_rows(&c->context, &proxy->nodes[0].capture, &address, "initial", err))
 		return false;
 	tell_cut(proxy, &c->context);
@@ -552,8 +552,8 @@ static enum exit_status record(struct proxy *proxy, const struct proxy_options *
 		output_message("no final rows: %s", err.text);
 		status = EXIT_STATUS_INCOMPLETE;
 	}
-	proxy->capture.redact.origin = NULL;
-	origin_release(&context->origin);
+	proxy->capture.redact.base_tables = NULL;
+	base_tables_release(&context->base_tables);
 	server_context_release(&context->context);
 	instrument_tables_release(&context->tables);
 	if (context->producer)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The definition of a table as the server tells it, packed as the record `schema` has it
- * (trace-format.md, "schema (2)").
+ * (docs/trace-format.md).
  */
 #ifndef DB_TABLE_SCHEMA_H
 #define DB_TABLE_SCHEMA_H

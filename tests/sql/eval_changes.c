@@ -8,7 +8,7 @@
 static bool change_ours(struct state *s, const struct sql_stmt *stmt, struct eval_value *before,
 	const struct eval_value **row, struct eval_outcome *outcome)
 {
-	struct eval_source source = source_of(s);
+	struct eval_source source = eval_tables_source(&s->tables);
 	struct arena *a = &s->scratch;
 
 	if (stmt->kind == SQL_STMT_INSERT) {
@@ -32,13 +32,13 @@ static bool change_ours(struct state *s, const struct sql_stmt *stmt, struct eva
 
 static void compare_row(struct state *s, const char *sql, const struct eval_value *ours, size_t id)
 {
-	const struct eval_table *t = s->tables[s->changed];
+	const struct eval_table *t = s->tables.list[s->changed];
 	struct buf a = BUF_INIT, b = BUF_INIT;
 	char what[500];
 
 	load_rows(s, s->changed);
 	for (uint32_t i = 0; i < t->column_count; i++) {
-		const struct eval_value *theirs = &s->contents[s->changed].row[id][i];
+		const struct eval_value *theirs = &s->tables.contents[s->changed].row[id][i];
 
 		if (eval_same(&ours[i], theirs))
 			continue;
@@ -73,7 +73,7 @@ void one_change(struct state *s, const char *sql)
 		return;
 	}
 	good = change_ours(
-		s, stmt, (struct eval_value *)(uintptr_t)s->contents[s->changed].row[0], &row, &outcome);
+		s, stmt, (struct eval_value *)(uintptr_t)s->tables.contents[s->changed].row[0], &row, &outcome);
 	if (!good && outcome.status == EVAL_UNSUPPORTED) {
 		s->statements_unsupported++;
 		count_reason(s, outcome.reason);

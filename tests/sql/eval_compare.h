@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "eval/eval.h"
 #include "eval_random.h"
+#include "eval_tables.h"
 
 enum { BATCH = 40, ROWS = 8, REASONS_MAX = 400, FEATURES_MAX = 1000 };
 
@@ -31,10 +32,8 @@ struct state {
 	struct eval_env env;
 	struct generator generator;
 	struct arena schema, rows, scratch;
-	struct eval_table *tables[16];
-	struct eval_rows contents[16];
+	struct eval_tables tables;
 	unsigned changed; /* which table changes are made in */
-	unsigned table_count;
 	unsigned shown; /* the table whose rows a difference is shown with */
 	struct reason reasons[REASONS_MAX];
 	unsigned reason_count;
@@ -60,7 +59,6 @@ struct answer {
 /* eval_server.c */
 void must(struct state *s, const char *sql);
 void use_server(struct state *s, const char *socket, const char *database);
-struct eval_source source_of(struct state *s);
 void add_table(struct state *s, const char *sql);
 void load_rows(struct state *s, unsigned number);
 void fill_table(struct state *s, unsigned number, unsigned count);

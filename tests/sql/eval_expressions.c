@@ -10,7 +10,7 @@ static void answer_ours(struct state *s, const char *text, struct answer *a)
 {
 	struct buf sql = BUF_INIT, print = BUF_INIT;
 	struct eval_outcome outcome;
-	struct eval_source source = source_of(s);
+	struct eval_source source = eval_tables_source(&s->tables);
 	struct sql_stmt *stmt;
 	struct eval_expr *expr = NULL;
 	struct err err;
@@ -23,13 +23,13 @@ static void answer_ours(struct state *s, const char *text, struct answer *a)
 	if (!sql_parse(&s->scratch, buf_span(&sql), &s->options, &stmt, &err))
 		outcome = (struct eval_outcome){.status = EVAL_ERROR, .error = 1064};
 	else
-		expr = eval_expr_compile(&s->scratch, stmt->u.exprs.first, s->tables[0], SPAN_NONE,
+		expr = eval_expr_compile(&s->scratch, stmt->u.exprs.first, s->tables.list[0], SPAN_NONE,
 			&s->env, &source, &outcome);
 	s->expressions++;
-	for (size_t i = 0; i < s->contents[0].count && expr; i++) {
+	for (size_t i = 0; i < s->tables.contents[0].count && expr; i++) {
 		struct eval_value v;
 
-		if (eval_expr_run(expr, &s->scratch, &s->env, &source, s->contents[0].row[i], &v,
+		if (eval_expr_run(expr, &s->scratch, &s->env, &source, s->tables.contents[0].row[i], &v,
 			    &outcome)) {
 			buf_clear(&print);
 			eval_print(eval_expr_type(expr), &v, &print);
@@ -61,7 +61,7 @@ static void answer_ours(struct state *s, const char *text, struct answer *a)
 	}
 	if (a->kind == FAILED) {
 		/* The server may meet an unsupported row first. */
-		for (size_t i = 0; i < s->contents[0].count; i++)
+		for (size_t i = 0; i < s->tables.contents[0].count; i++)
 			s->errors += i == 0;
 	}
 	buf_release(&sql);

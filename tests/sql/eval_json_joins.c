@@ -47,7 +47,7 @@ void json_texts(struct state *s, unsigned long count)
 void json_functions(struct state *s, unsigned long count)
 {
 	struct buf sql = BUF_INIT;
-	unsigned number = s->table_count;
+	unsigned number = s->tables.count;
 
 	add_table(s, s->env.flavour == SQL_MYSQL
 			     ? "CREATE TABLE jf (id INT PRIMARY KEY, a JSON, v VARCHAR(2000) CHARACTER SET utf8mb4, "
@@ -72,7 +72,7 @@ void json_functions(struct state *s, unsigned long count)
 		one_query(s, sql.data);
 		must(s, "DELETE FROM jf WHERE id > 1");
 		load_rows(s, number);
-		if (s->contents[number].count == 1) {
+		if (s->tables.contents[number].count == 1) {
 			buf_clear(&sql);
 			generate_json_change(&s->generator, &sql);
 			one_change(s, sql.data);
@@ -103,7 +103,7 @@ void joins(struct state *s, unsigned long count)
 			generate_join_row(&s->generator, i, id, &sql);
 		}
 		must(s, sql.data);
-		load_rows(s, s->table_count - 1);
+		load_rows(s, s->tables.count - 1);
 		buf_clear(&sql);
 		buf_printf(&sql, "ANALYZE TABLE %s", t->name);
 		must(s, sql.data);

@@ -24,54 +24,22 @@
 #include "base/bug.h"
 #include "eval/eval.h"
 #include "eval_random.h"
+#include "eval_tables.h"
 
 /* Releases on both sides of every border that a limit has. */
 static const char *const releases[] = {"10.5.29-MariaDB", "10.6.23-MariaDB", "10.11.14-MariaDB",
 	"10.11.19-MariaDB", "11.4.8-MariaDB", "11.8.6-MariaDB", "11.8.9-MariaDB", "12.1.2-MariaDB",
 	"5.6.51", "5.7.44", "8.0.45", "8.4.3", "9.4.0", "9.7.0"};
-enum { RELEASES = ARRAY_LEN(releases), TABLES_MAX = 12 };
+enum { RELEASES = ARRAY_LEN(releases) };
 
 struct server {
 	struct sql_options options;
 	struct eval_env env;
 	struct arena arena, scratch;
-	struct eval_table *tables[TABLES_MAX];
-	struct eval_rows contents[TABLES_MAX];
-	unsigned table_count;
+	struct eval_tables tables;
 };
 
 /* ---- tables and rows ---- */
-
-static const struct eval_table *find_table(void *ctx, const struct sql_table_name *name)
-{
-	struct server *s = ctx;
-
-	for (unsigned i = 0; i < s->table_count; i++) {
-		if (span_eq(s->tables[i]->name, name->name))
-			return s->tables[i];
-	}
-	return NULL;
-}
-
-static bool find_rows(void *ctx, const struct eval_table *table, const struct sql_table_ref *ref,
-	struct eval_rows *out)
-{
-	struct server *s = ctx;
-
-	(void)ref;
-	for (unsigned i = 0; i < s->table_count; i++) {
-		if (s->tables[i] == table) {
-			*out = s->contents[i];
-			return true;
-		}
-	}
-	return false;
-}
-
-static struct eval_source source_of(struct server *s)
-{
-	return (struct eval_source){find_table, find_rows, s};
-}
 
 static void create(struct server *s, struct arena *arena, const struct sql_create_table *create,
 	struct eval_outcome *o)
@@ -80,24 +48,24 @@ static void create(struct server *s, struct arena *arena, const struct sql_creat
 
 	if (!t)
 		return;
-	CHECK(s->table_count < TABLES_MAX);
-	s->contents[s->table_count] = (struct eval_rows){0};
-	s->tables[s->table_count++] = t;
+	CHECK(s->tables.count < EVAL_TABLES_MAX);
+	s->tables.contents[s->tables.count] = (struct eval_rows){0};
+	s->tables.list[s->tables.count++] = t;
 }
 
 static void insert(struct server *s, struct arena *arena, const struct sql_insert *stmt,
 	struct eval_outcome *o)
 {
-	struct eval_source source = source_of(s);
+	struct eval_source source = eval_tables_source(&s->tables);
 	struct eval_insert *insert = eval_insert_compile(arena, stmt, &s->env, &source, o);
 	const struct eval_value **all;
 	struct eval_rows made, *rows = NULL;
 
 	if (!insert || !eval_insert_rows(insert, arena, &s->env, &source, &made, o))
 		return;
-	for (unsigned i = 0; i < s->table_count; i++) {
-		if (s->tables[i] == eval_insert_table(insert))
-			rows = &s->contents[i];
+	for (unsigned i = 0; i < s->tables.count; i++) {
+		if (s->tables.list[i] == eval_insert_table(insert))
+			rows = &s->tables.contents[i];
 	}
 	CHECK(rows);
 	all = arena_alloc(arena, (rows->count + made.count + 1) * sizeof(*all));
@@ -199,7 +167,7 @@ static bool set(struct server *s, struct span text)
 
 static void run_select(struct server *s, const struct sql_query *query, struct eval_outcome *o)
 {
-	struct eval_source source = source_of(s);
+	struct eval_source source = eval_tables_source(&s->tables);
 	struct eval_query *q = eval_query_compile(&s->scratch, query, &s->env, &source, o);
 	struct eval_result r;
 
@@ -209,7 +177,7 @@ static void run_select(struct server *s, const struct sql_query *query, struct e
 
 static void run_change(struct server *s, const struct sql_stmt *stmt, struct eval_outcome *o)
 {
-	struct eval_source source = source_of(s);
+	struct eval_source source = eval_tables_source(&s->tables);
 	struct arena *a = &s->scratch;
 	struct eval_change *change =
 		stmt->kind == SQL_STMT_UPDATE
@@ -217,7 +185,7 @@ static void run_change(struct server *s, const struct sql_stmt *stmt, struct eva
 			: eval_delete_compile(a, stmt->u.del, &s->env, &source, o);
 	struct eval_rows rows;
 
-	if (!change || !find_rows(s, eval_change_table(change), NULL, &rows))
+	if (!change || !eval_tables_rows(&s->tables, eval_change_table(change), NULL, &rows))
 		return;
 	for (size_t i = 0; i < rows.count && o->status == EVAL_OK; i++) {
 		const struct eval_value *row;
@@ -234,7 +202,7 @@ static void run_change(struct server *s, const struct sql_stmt *stmt, struct eva
 
 static void run_join(struct server *s, const struct sql_stmt *stmt, struct eval_outcome *o)
 {
-	struct eval_source source = source_of(s);
+	struct eval_source source = eval_tables_source(&s->tables);
 	struct eval_join *join = eval_join_compile(&s->scratch, stmt, &s->env, &source, o);
 	const uint32_t *matches;
 	size_t count;
@@ -245,14 +213,14 @@ static void run_join(struct server *s, const struct sql_stmt *stmt, struct eval_
 
 static void run_insert(struct server *s, const struct sql_insert *stmt, struct eval_outcome *o)
 {
-	struct eval_source source = source_of(s);
+	struct eval_source source = eval_tables_source(&s->tables);
 	struct arena *a = &s->scratch;
 	struct eval_insert *insert = eval_insert_compile(a, stmt, &s->env, &source, o);
 	const struct eval_value *row;
 	struct eval_rows made, old;
 
 	if (!insert || !eval_insert_rows(insert, a, &s->env, &source, &made, o) ||
-		!find_rows(s, eval_insert_table(insert), NULL, &old))
+		!eval_tables_rows(&s->tables, eval_insert_table(insert), NULL, &old))
 		return;
 	for (size_t i = 0; i < made.count && o->status == EVAL_OK; i++) {
 		if (stmt->on_duplicate && old.count &&

@@ -137,7 +137,7 @@ static void compare_result(
 
 void one_query(struct state *s, const char *sql)
 {
-	struct eval_source source = source_of(s);
+	struct eval_source source = eval_tables_source(&s->tables);
 	struct eval_outcome outcome;
 	struct eval_result r;
 	struct eval_query *q;
@@ -201,7 +201,7 @@ void fill_small(struct state *s, unsigned number)
 	struct generator *g = &s->generator;
 	static const char *const texts[] = {"a", "b", "abc", "a_c", "1", "", "10"};
 
-	buf_printf(&sql, "DELETE FROM %.*s", SPAN_ARG(s->tables[number]->name));
+	buf_printf(&sql, "DELETE FROM %.*s", SPAN_ARG(s->tables.list[number]->name));
 	must(s, sql.data);
 	for (unsigned i = 0; i < 7; i++) {
 		char v[20] = "NULL", s_text[20] = "NULL";
@@ -213,7 +213,7 @@ void fill_small(struct state *s, unsigned number)
 				texts[random_below(&g->random, ARRAY_LEN(texts))]);
 		buf_clear(&sql);
 		buf_printf(&sql, "INSERT INTO %.*s VALUES (%u, %u, %s, %s)",
-			SPAN_ARG(s->tables[number]->name), i + 1,
+			SPAN_ARG(s->tables.list[number]->name), i + 1,
 			(unsigned)random_below(&g->random, 4), v, s_text);
 		must(s, sql.data);
 	}

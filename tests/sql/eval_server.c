@@ -73,37 +73,6 @@ void use_server(struct state *s, const char *socket, const char *database)
 
 /* ---- tables ---- */
 
-static const struct eval_table *find_table(void *ctx, const struct sql_table_name *name)
-{
-	struct state *s = ctx;
-
-	for (unsigned i = 0; i < s->table_count; i++) {
-		if (span_eq(s->tables[i]->name, name->name))
-			return s->tables[i];
-	}
-	return NULL;
-}
-
-static bool find_rows(void *ctx, const struct eval_table *table, const struct sql_table_ref *ref,
-	struct eval_rows *out)
-{
-	struct state *s = ctx;
-
-	(void)ref;
-	for (unsigned i = 0; i < s->table_count; i++) {
-		if (s->tables[i] == table) {
-			*out = s->contents[i];
-			return true;
-		}
-	}
-	return false;
-}
-
-struct eval_source source_of(struct state *s)
-{
-	return (struct eval_source){find_table, find_rows, s};
-}
-
 void add_table(struct state *s, const char *sql)
 {
 	struct sql_stmt *stmt;
@@ -113,18 +82,18 @@ void add_table(struct state *s, const char *sql)
 	must(s, sql);
 	if (!sql_parse(&s->schema, span_str(sql), &s->options, &stmt, &err))
 		BUG("%s: %s", sql, err.text);
-	s->tables[s->table_count] =
+	s->tables.list[s->tables.count] =
 		eval_table_create(&s->schema, stmt->u.create_table, &s->env, &outcome);
-	if (!s->tables[s->table_count])
+	if (!s->tables.list[s->tables.count])
 		BUG("%s: %s", sql, outcome.reason);
-	s->table_count++;
+	s->tables.count++;
 }
 
 /* Reads the rows of a table back.  FLOAT is printed with six digits only, so it is asked for as a
  * DOUBLE; BIT as a number. */
 void load_rows(struct state *s, unsigned number)
 {
-	const struct eval_table *t = s->tables[number];
+	const struct eval_table *t = s->tables.list[number];
 	struct buf sql = BUF_INIT;
 	const struct eval_value **rows;
 	MYSQL_RES *result;
@@ -168,7 +137,7 @@ void load_rows(struct state *s, unsigned number)
 		}
 		rows[count++] = values;
 	}
-	s->contents[number] = (struct eval_rows){rows, count};
+	s->tables.contents[number] = (struct eval_rows){rows, count};
 	mysql_free_result(result);
 	buf_release(&sql);
 }
@@ -177,11 +146,11 @@ void fill_table(struct state *s, unsigned number, unsigned count)
 {
 	struct buf sql = BUF_INIT;
 
-	buf_printf(&sql, "DELETE FROM %.*s", SPAN_ARG(s->tables[number]->name));
+	buf_printf(&sql, "DELETE FROM %.*s", SPAN_ARG(s->tables.list[number]->name));
 	must(s, sql.data);
 	for (unsigned i = 0; i < count; i++) {
 		buf_clear(&sql);
-		buf_printf(&sql, "INSERT INTO %.*s VALUES ", SPAN_ARG(s->tables[number]->name));
+		buf_printf(&sql, "INSERT INTO %.*s VALUES ", SPAN_ARG(s->tables.list[number]->name));
 		generate_row(&s->generator, i + 1, &sql);
 		must(s, sql.data);
 	}
@@ -215,10 +184,10 @@ int by_count(const void *a, const void *b)
 /* The columns that a differing text names, in all rows of its table: what one needs to look further. */
 static void show_rows(const struct state *s, const char *text)
 {
-	const struct eval_table *t = s->tables[s->shown];
+	const struct eval_table *t = s->tables.list[s->shown];
 	struct buf out = BUF_INIT;
 
-	for (size_t r = 0; r < s->contents[s->shown].count; r++) {
+	for (size_t r = 0; r < s->tables.contents[s->shown].count; r++) {
 		buf_printf(&out, "    row %zu:", r + 1);
 		for (uint32_t i = 0; i < t->column_count; i++) {
 			struct span name = t->columns[i].name;
@@ -231,7 +200,7 @@ static void show_rows(const struct state *s, const char *text)
 			if (!at)
 				continue;
 			buf_printf(&out, " %.*s=", SPAN_ARG(name));
-			eval_print(&t->columns[i].type, &s->contents[s->shown].row[r][i], &out);
+			eval_print(&t->columns[i].type, &s->tables.contents[s->shown].row[r][i], &out);
 		}
 		buf_add_char(&out, '\n');
 	}

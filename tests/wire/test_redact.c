@@ -224,12 +224,12 @@ START_TEST(rows_keep_null_and_other_columns)
 END_TEST
 
 /* Tables that are no views: t and s of d. */
-static void know(struct origin *origin)
+static void know(struct base_tables *base_tables)
 {
-	origin_add(origin, SPAN_LIT("d"), SPAN_LIT("t"));
-	origin_add(origin, SPAN_LIT("d"), SPAN_LIT("s"));
-	origin_add(origin, SPAN_LIT("c"), SPAN_LIT("zz"));
-	origin_sort(origin);
+	base_tables_add(base_tables, SPAN_LIT("d"), SPAN_LIT("t"));
+	base_tables_add(base_tables, SPAN_LIT("d"), SPAN_LIT("s"));
+	base_tables_add(base_tables, SPAN_LIT("c"), SPAN_LIT("zz"));
+	base_tables_sort(base_tables);
 }
 
 static enum redact_reach reach(const struct redact *redact, const char *sql)
@@ -269,12 +269,12 @@ START_TEST(statements_that_touch_a_column)
 		{"select @x", true},
 		{"select @@version", false},
 	};
-	struct origin origin = {0};
+	struct base_tables base_tables = {0};
 	struct redact redact;
 
-	know(&origin);
+	know(&base_tables);
 	init(&redact, "(?i)^email$", REDACT_HASH);
-	redact.origin = &origin;
+	redact.base_tables = &base_tables;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
 		ck_assert_msg((reach(&redact, cases[i].sql) != REDACT_NOTHING) == cases[i].touched,
 			"%s", cases[i].sql);
@@ -282,7 +282,7 @@ START_TEST(statements_that_touch_a_column)
 	ck_assert_int_eq(reach(&redact, "select x from (select email x from t) d"), REDACT_WHOLE);
 	ck_assert_int_eq(
 		reach(&redact, "select 1, 2 union select id, name from t"), REDACT_RENAMED);
-	origin_release(&origin);
+	base_tables_release(&base_tables);
 	redact_release(&redact);
 }
 END_TEST
@@ -327,13 +327,13 @@ START_TEST(what_is_not_certain_is_redacted)
 		"alter table t change name nick varchar(9)", "create view t as select email x from s",
 		"create or replace table t as select email x from s",
 		"create temporary table s (a int)"};
-	struct origin origin = {0};
+	struct base_tables base_tables = {0};
 	struct redact redact;
 
-	know(&origin);
+	know(&base_tables);
 	init(&redact, "(?i)^email$", REDACT_HASH);
 	ck_assert_int_eq(reach(&redact, "select name from t"), REDACT_WHOLE);
-	redact.origin = &origin;
+	redact.base_tables = &base_tables;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
 		ck_assert_msg(reach(&redact, cases[i].sql) == cases[i].reach, "%s: %d",
 			cases[i].sql, (int)reach(&redact, cases[i].sql));
@@ -343,9 +343,9 @@ START_TEST(what_is_not_certain_is_redacted)
 		ck_assert_int_eq(reach(&redact, "select name from t"), REDACT_NOTHING);
 		(void)reach(&redact, doubts[i]);
 		ck_assert_msg(reach(&redact, "select name from t") == REDACT_WHOLE, "%s", doubts[i]);
-		atomic_store(&origin.doubt, false);
+		atomic_store(&base_tables.doubt, false);
 	}
-	origin_release(&origin);
+	base_tables_release(&base_tables);
 	redact_release(&redact);
 }
 END_TEST
@@ -370,12 +370,12 @@ START_TEST(columns_of_results)
 		{"id", "id", "t", "d", REDACT_COMPUTED, false},
 		{"id", "id", "t", "d", REDACT_WHOLE, true},
 	};
-	struct origin origin = {0};
+	struct base_tables base_tables = {0};
 	struct redact redact;
 
-	know(&origin);
+	know(&base_tables);
 	init(&redact, "(?i)^email$", REDACT_HASH);
-	redact.origin = &origin;
+	redact.base_tables = &base_tables;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct wire_column_names names = {.name = span_str(cases[i].name),
 			.name_original = span_str(cases[i].original),
@@ -388,7 +388,7 @@ START_TEST(columns_of_results)
 			"%zu", i);
 	}
 	ck_assert(redact_keeps_message(&redact, 1213) && !redact_keeps_message(&redact, 1062));
-	origin_release(&origin);
+	base_tables_release(&base_tables);
 	redact_release(&redact);
 }
 END_TEST

@@ -29,8 +29,6 @@ bool wants_auto_value(
 	const struct eval_env *env, const struct eval_column *column, const struct eval_value *v);
 bool compile_assignments(struct compiler *c, const struct sql_assign *set, struct assignment **out,
 	uint32_t *count) MUST_CHECK;
-struct scope *scope_of_table(
-	struct compiler *c, const struct eval_table *table, struct span alias);
 bool is_computed_default(const struct eval_column *column);
 /* The assignments to table `number`, from left to right. */
 bool assign_row(struct run *run, const struct eval_table *table, uint32_t number,

@@ -236,28 +236,6 @@ bool compile_assignments(
 	return true;
 }
 
-struct scope *scope_of_table(struct compiler *c, const struct eval_table *table, struct span alias)
-{
-	struct scope *scope = arena_zero(c->arena, sizeof(*scope));
-	struct scope_table *t = arena_zero(c->arena, 2 * sizeof(*t));
-	struct span *names = arena_alloc(c->arena, (table->column_count + 1) * sizeof(*names));
-	struct eval_type *types = arena_alloc(c->arena, (table->column_count + 1) * sizeof(*types));
-
-	for (uint32_t i = 0; i < table->column_count; i++) {
-		names[i] = table->columns[i].name;
-		types[i] = table->columns[i].type;
-	}
-	*t = (struct scope_table){.db = table->db,
-		.alias = alias.ptr ? alias : table->name,
-		.base = table,
-		.column_count = table->column_count,
-		.names = names,
-		.types = types};
-	scope->tables = t;
-	scope->table_count = 1;
-	return scope;
-}
-
 bool is_computed_default(const struct eval_column *column)
 {
 	return column->dflt && column->dflt->kind != SQL_EXPR_LITERAL;

@@ -215,7 +215,7 @@ static bool extreme_refused(struct compiler *c, struct guarded *g)
 
 static bool is_bytes(const struct guarded *g)
 {
-	return type_is_string(first_type(g)) && first_type(g)->collation == COLLATION_BINARY;
+	return type_is_bytes(first_type(g));
 }
 
 static bool bits_refused(struct compiler *c, struct guarded *g)

@@ -5,16 +5,11 @@
 
 enum { BETWEEN_ARGS = 3 };
 
-static const struct eval_type *type_at(const struct guarded *g, uint32_t i)
-{
-	return &g->args[i]->type;
-}
-
 /* ---- before it is known how they are compared ---- */
 
 static bool unsigned_or_of_several_types(const struct guarded *g)
 {
-	return type_at(g, g->at)->kind != type_at(g, 0)->kind || type_at(g, g->at)->is_unsigned ||
+	return own_type(g)->kind != type_at(g, 0)->kind || own_type(g)->is_unsigned ||
 	       type_at(g, 0)->is_unsigned;
 }
 
@@ -48,7 +43,7 @@ static bool of_nullif(const struct guarded *g)
 
 static bool is_year_column(const struct guarded *g)
 {
-	return type_at(g, g->at)->kind == EVAL_T_YEAR && g->args[g->at]->column;
+	return own_type(g)->kind == EVAL_T_YEAR && g->args[g->at]->column;
 }
 
 static bool year_and_constant(const struct guarded *g)
@@ -102,7 +97,7 @@ static bool strings_and_numbers(const struct guarded *g)
 
 static bool bytes_of_if_or_case(const struct guarded *g)
 {
-	const struct eval_type *t = type_at(g, g->at);
+	const struct eval_type *t = own_type(g);
 
 	return type_is_string(t) && t->merged && t->collation == COLLATION_BINARY;
 }
@@ -110,13 +105,13 @@ static bool bytes_of_if_or_case(const struct guarded *g)
 /* MySQL compares them as DECIMALs or as DOUBLEs. */
 static bool decimals_and_hexadecimal(const struct guarded *g)
 {
-	return type_at(g, g->at)->hybrid && between_is_exact(g->args) && !between_is_integer(g->args);
+	return own_type(g)->hybrid && between_is_exact(g->args) && !between_is_integer(g->args);
 }
 
 /* The servers compare some of them as DOUBLEs. */
 static bool null_and_decimal(const struct guarded *g)
 {
-	return g->how->as.kind == EVAL_T_DECIMAL && type_at(g, g->at)->kind == EVAL_T_NULL;
+	return g->how->as.kind == EVAL_T_DECIMAL && own_type(g)->kind == EVAL_T_NULL;
 }
 
 bool between_numbers_refused(

@@ -2,11 +2,6 @@
 /* Limits of NULLIF, GREATEST and LEAST. */
 #include "eval/limits/guards.h"
 
-static const struct eval_type *type_at(const struct guarded *g, uint32_t i)
-{
-	return &g->args[i]->type;
-}
-
 /* ---- NULLIF ---- */
 
 static bool is_bit(const struct guarded *g)
@@ -63,23 +58,23 @@ bool nullif_refused(struct compiler *c, const struct node *nullif)
 
 static bool is_null(const struct guarded *g)
 {
-	return type_at(g, g->at)->kind == EVAL_T_NULL;
+	return own_type(g)->kind == EVAL_T_NULL;
 }
 
 static bool of_either_sign(const struct guarded *g)
 {
-	return type_is_int(type_at(g, g->at)) && type_is_int(type_at(g, 0)) &&
-	       eval_kind_of(type_at(g, g->at)) != eval_kind_of(type_at(g, 0));
+	return type_is_int(own_type(g)) && type_is_int(type_at(g, 0)) &&
+	       eval_kind_of(own_type(g)) != eval_kind_of(type_at(g, 0));
 }
 
 static bool float_and_other(const struct guarded *g)
 {
-	return (type_at(g, g->at)->kind == EVAL_T_FLOAT) != (type_at(g, 0)->kind == EVAL_T_FLOAT);
+	return (own_type(g)->kind == EVAL_T_FLOAT) != (type_at(g, 0)->kind == EVAL_T_FLOAT);
 }
 
 static bool different_decimals(const struct guarded *g)
 {
-	return g->merged->kind == EVAL_T_DECIMAL && type_at(g, g->at)->decimals != type_at(g, 0)->decimals;
+	return g->merged->kind == EVAL_T_DECIMAL && own_type(g)->decimals != type_at(g, 0)->decimals;
 }
 
 static bool three_strings(const struct guarded *g)
@@ -90,7 +85,7 @@ static bool three_strings(const struct guarded *g)
 /* The servers compare as numbers when a number is among them. */
 static bool string_and_other(const struct guarded *g)
 {
-	const struct eval_type *t = type_at(g, g->at);
+	const struct eval_type *t = own_type(g);
 
 	return g->merged->kind == EVAL_T_STRING &&
 	       ((!type_is_string(t) && t->kind != EVAL_T_NULL) || t->hybrid);
@@ -98,7 +93,7 @@ static bool string_and_other(const struct guarded *g)
 
 static bool different_temporal_types(const struct guarded *g)
 {
-	const struct eval_type *t = type_at(g, g->at);
+	const struct eval_type *t = own_type(g);
 
 	return type_is_temporal(g->merged) && t->kind != g->merged->kind && t->kind != EVAL_T_NULL;
 }

@@ -42,6 +42,17 @@ struct guarded {
 	const struct eval_type *merged;
 };
 
+static inline const struct eval_type *type_at(const struct guarded *g, uint32_t i)
+{
+	return &g->args[i]->type;
+}
+
+/* Of the operand that is checked. */
+static inline const struct eval_type *own_type(const struct guarded *g)
+{
+	return type_at(g, g->at);
+}
+
 struct guard {
 	enum eval_limit limit;
 	bool (*met)(const struct guarded *g);

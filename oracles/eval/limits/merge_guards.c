@@ -3,11 +3,6 @@
 #include "eval/function/time.h"
 #include "eval/limits/guards.h"
 
-static const struct eval_type *type_at(const struct guarded *g)
-{
-	return &g->args[g->at]->type;
-}
-
 /* ---- all operands ---- */
 
 /* As a string it is the one value's own string, as a number a DOUBLE. */
@@ -68,13 +63,13 @@ static bool calls_year(const struct guarded *g)
 
 static bool of_another_sign(const struct guarded *g)
 {
-	return type_at(g)->is_unsigned != g->args[0]->type.is_unsigned;
+	return own_type(g)->is_unsigned != g->args[0]->type.is_unsigned;
 }
 
 /* It is a number to some releases and bytes to others. */
 static bool bit_and_null(const struct guarded *g)
 {
-	return (type_at(g)->kind == EVAL_T_BIT || type_at(g)->hybrid) &&
+	return (own_type(g)->kind == EVAL_T_BIT || own_type(g)->hybrid) &&
 	       (g->count == 1 || g->args[g->at == 0]->type.kind == EVAL_T_NULL);
 }
 
@@ -82,23 +77,23 @@ static bool bit_and_null(const struct guarded *g)
  * functions around it. */
 static bool always_null(const struct guarded *g)
 {
-	return type_at(g)->kind == EVAL_T_NULL && g->args[g->at]->arg_count;
+	return own_type(g)->kind == EVAL_T_NULL && g->args[g->at]->arg_count;
 }
 
 static bool is_zerofill(const struct guarded *g)
 {
-	return type_at(g)->zerofill;
+	return own_type(g)->zerofill;
 }
 
 static bool is_zerofill_of_several(const struct guarded *g)
 {
-	return g->count > 1 && type_at(g)->zerofill;
+	return g->count > 1 && own_type(g)->zerofill;
 }
 
 /* It may be written over there. */
 static bool date_literal_and_text(const struct guarded *g)
 {
-	if (!g->args[g->at]->literal || !type_is_temporal(type_at(g)))
+	if (!g->args[g->at]->literal || !type_is_temporal(own_type(g)))
 		return false;
 	for (uint32_t i = 0; i < g->count; i++) {
 		if (type_is_string(&g->args[i]->type))
@@ -110,20 +105,20 @@ static bool date_literal_and_text(const struct guarded *g)
 /* As a TIME it is none, whatever the others are. */
 static bool year_and_another(const struct guarded *g)
 {
-	return type_at(g)->kind == EVAL_T_YEAR &&
+	return own_type(g)->kind == EVAL_T_YEAR &&
 	       g->args[g->at == 0 && g->count > 1]->type.kind != EVAL_T_YEAR;
 }
 
 /* DIV of it is out of range or not. */
 static bool is_unsigned_decimal(const struct guarded *g)
 {
-	return type_at(g)->kind == EVAL_T_DECIMAL && type_at(g)->is_unsigned;
+	return own_type(g)->kind == EVAL_T_DECIMAL && own_type(g)->is_unsigned;
 }
 
 /* MySQL prints it with the scale of the inner expression. */
 static bool is_merged_decimal(const struct guarded *g)
 {
-	return type_at(g)->kind == EVAL_T_DECIMAL && type_at(g)->merged;
+	return own_type(g)->kind == EVAL_T_DECIMAL && own_type(g)->merged;
 }
 
 static bool timediff_and_date(const struct guarded *g)
@@ -176,7 +171,7 @@ static bool has_all_digits(const struct guarded *g)
 /* A number or bytes, as the place is. */
 static bool is_bit(const struct guarded *g)
 {
-	return type_at(g)->kind == EVAL_T_BIT;
+	return own_type(g)->kind == EVAL_T_BIT;
 }
 
 bool merged_type_refused(struct compiler *c, struct node *const *args, uint32_t count,

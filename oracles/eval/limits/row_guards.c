@@ -3,11 +3,6 @@
 #include "eval/limits/guards.h"
 #include "eval/operator/comparison.h"
 
-static const struct eval_type *type_at(const struct guarded *g, uint32_t i)
-{
-	return &g->args[i]->type;
-}
-
 static bool any_row(const struct guarded *g)
 {
 	return node_is_row(g->args[0]) || node_is_row(g->args[1]);

@@ -3,11 +3,6 @@
 #include "eval/function/string.h"
 #include "eval/limits/guards.h"
 
-static const struct eval_type *type_at(const struct guarded *g, uint32_t i)
-{
-	return &g->args[i]->type;
-}
-
 /* Of a constant it is the place in the column's list. */
 static bool in_set_column(const struct guarded *g)
 {
@@ -63,15 +58,10 @@ static bool one_is_hexadecimal(const struct guarded *g)
 	       (type_at(g, 0)->kind == EVAL_T_BIT) != (type_at(g, 1)->kind == EVAL_T_BIT);
 }
 
-static bool is_bytes(const struct eval_type *t)
-{
-	return type_is_string(t) && t->collation == COLLATION_BINARY;
-}
-
 static bool bytes_and_number(const struct guarded *g)
 {
-	return (is_bytes(type_at(g, 0)) && !type_is_string(type_at(g, 1))) ||
-	       (is_bytes(type_at(g, 1)) && !type_is_string(type_at(g, 0)));
+	return (type_is_bytes(type_at(g, 0)) && !type_is_string(type_at(g, 1))) ||
+	       (type_is_bytes(type_at(g, 1)) && !type_is_string(type_at(g, 0)));
 }
 
 bool two_texts_refused(struct compiler *c, struct node *const *pair)

@@ -25,34 +25,36 @@ int eval_order(const struct eval_type *type, const struct eval_value *a, const s
 	return c;
 }
 
+struct scope *scope_of_table(struct compiler *c, const struct eval_table *table, struct span alias)
+{
+	struct scope *scope = arena_zero(c->arena, sizeof(*scope));
+	struct scope_table *t = arena_zero(c->arena, 2 * sizeof(*t));
+	struct span *names = arena_alloc(c->arena, (table->column_count + 1) * sizeof(*names));
+	struct eval_type *types = arena_alloc(c->arena, (table->column_count + 1) * sizeof(*types));
+
+	for (uint32_t i = 0; i < table->column_count; i++) {
+		names[i] = table->columns[i].name;
+		types[i] = table->columns[i].type;
+	}
+	*t = (struct scope_table){.db = table->db,
+		.alias = alias.ptr ? alias : table->name,
+		.base = table,
+		.column_count = table->column_count,
+		.names = names,
+		.types = types};
+	scope->tables = t;
+	scope->table_count = 1;
+	return scope;
+}
+
 struct eval_expr *eval_expr_compile(struct arena *arena, const struct sql_expr *expr,
 	const struct eval_table *table, struct span alias, const struct eval_env *env,
 	const struct eval_source *source, struct eval_outcome *outcome)
 {
 	struct compiler c = compiler_begin(arena, env, source, outcome);
 	struct eval_expr *out = arena_zero(arena, sizeof(*out));
-	struct scope *scope = arena_zero(arena, sizeof(*scope));
 
-	if (table) {
-		struct scope_table *t = arena_zero(arena, sizeof(*t));
-		struct span *names = arena_alloc(arena, (table->column_count + 1) * sizeof(*names));
-		struct eval_type *types =
-			arena_alloc(arena, (table->column_count + 1) * sizeof(*types));
-
-		for (uint32_t i = 0; i < table->column_count; i++) {
-			names[i] = table->columns[i].name;
-			types[i] = table->columns[i].type;
-		}
-		*t = (struct scope_table){.db = table->db,
-			.alias = alias.ptr ? alias : table->name,
-			.base = table,
-			.column_count = table->column_count,
-			.names = names,
-			.types = types};
-		scope->tables = t;
-		scope->table_count = 1;
-	}
-	c.scope = scope;
+	c.scope = table ? scope_of_table(&c, table, alias) : arena_zero(arena, sizeof(*c.scope));
 	out->node = compile_value(&c, expr);
 	return out->node ? out : NULL;
 }

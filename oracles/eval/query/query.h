@@ -87,6 +87,9 @@ bool run_query(const struct eval_query *q, struct run *run, const struct frame *
 /* The FROM clause alone, for UPDATE and DELETE: fills q's tables and q->from; the scope stays. */
 bool compile_from(struct compiler *c, struct eval_query *q, const struct sql_table_ref *from,
 	struct scope *scope, const struct cte *ctes) MUST_CHECK;
+/* The scope of one table alone. */
+struct scope *scope_of_table(
+	struct compiler *c, const struct eval_table *table, struct span alias);
 /* The number of the column of that name, or UINT32_MAX. */
 uint32_t find_column(const struct scope_table *t, struct span name);
 bool compile_ctes(struct compiler *c, const struct sql_with *with, struct scope *outer,
