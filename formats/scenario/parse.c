@@ -239,11 +239,12 @@ static bool is_remark(struct parser *p, size_t comment)
 {
 	struct span text = span_of(p->text.ptr + p->at, comment);
 	struct span behind = span_trim(rest_of_line(p, p->at + comment));
+	bool open;
 
 	if (text.len > 2 && (text.ptr[2] == '!' || text.ptr[2] == '+' || text.ptr[2] == 'M'))
 		return false;
 	return (p->section == &p->s->schedule || !at_line_start(p)) &&
-	       (!behind.len || behind.ptr[0] == '#' || behind.ptr[0] == '-');
+	       (!behind.len || (behind.ptr[0] != '/' && raw_comment(behind, 0, &open)));
 }
 
 /* Past blanks, comments and expectations.  False when an expectation is wrong. */
@@ -312,7 +313,8 @@ static bool read_statement(struct parser *p, uint32_t *session)
 	struct split split;
 	size_t start;
 
-	if (p->section == &p->s->schedule && at_line_start(p) && !read_session(p, session))
+	if (p->section == &p->s->schedule && (at_line_start(p) || *session == SCENARIO_NOBODY) &&
+		!read_session(p, session))
 		return false;
 	start = p->at;
 	split = split_statement(p->text, start, p->delimiter);

@@ -144,6 +144,8 @@ START_TEST(every_error_has_its_place)
 		{"[schedule]\nselect 1;\n", "x:2:1: a schedule line begins with the session"},
 		{"[schedule]\nT1>select 1;\n", "x:2:1: a schedule line begins with the session"},
 		{"[schedule]\n1T> select 1;\n", "x:2:1: a schedule line begins with the session"},
+		{"[schedule]\n/*t*/--!r=: select 1;\n", "x:2:1: a schedule line begins with the session"},
+		{"[schedule]\n/*t*/ /*u*/ -- v\nselect 1;\n", "x:2:1: a schedule line begins with the session"},
 		{"[schedule]\nT1> ;\n", "x:2:5: an empty statement"},
 		{"[schedule]\nT1> /* c */;\n", "x:2:5: an empty statement"},
 		{"[schedule]\nT1> a;;\n", "x:2:7: an empty statement"},
