@@ -51,7 +51,7 @@ static struct node *compile_unary(struct compiler *c, const struct sql_expr *e)
 		n = compile_cast(c, e);
 		return n;
 	default:
-		return compile_unsupported(c, LIMIT_UNARY_OPERATOR_NOT_MODELLED);
+		return compile_unsupported(c, LIMIT_EXPRESSION_NOT_MODELLED);
 	}
 }
 

@@ -32,28 +32,6 @@ static const struct function *find_function(struct span name)
 	return found;
 }
 
-static struct eval_value run_recorded(const struct node *n, struct frame *f)
-{
-	struct eval_value v;
-
-	if (!f->run->env->recorded || !f->run->env->recorded(f->run->env->ctx, n->expr, &v))
-		return run_unsupported(f->run, LIMIT_FUNCTION_NOT_DETERMINISTIC);
-	return to_type(f->run, &n->type, &v, &n->type);
-}
-
-static struct node *compile_recorded(struct compiler *c, const struct sql_expr *e)
-{
-	struct eval_value v;
-	struct node *n;
-
-	if (!c->env->recorded || !c->env->recorded(c->env->ctx, e, &v))
-		return NULL;
-	n = node_from_value(c, e, v);
-	n->fn = run_recorded;
-	n->literal = n->constant = false;
-	return n;
-}
-
 /* LOCATE(part, text): the servers resolve the text first, which decides which of two errors shows. */
 static bool compile_located(struct compiler *c, const struct sql_expr *part, struct node **out)
 {
@@ -103,13 +81,9 @@ struct node *compile_call(struct compiler *c, const struct sql_expr *e)
 		(e->u.call.extra->tail.ptr || e->u.call.extra->using_charset.ptr))
 		return compile_unsupported(c, LIMIT_FUNCTION_OWN_CLAUSES);
 	function = find_function(e->u.call.name);
-	if (!function) {
-		n = compile_recorded(c, e);
-		if (n)
-			return n;
-		/* With arguments they are others: RAND(7), UNIX_TIMESTAMP(d). */
-		function = args->count ? NULL : find_in(functions_opaque, e->u.call.name);
-	}
+	/* With arguments they are others: RAND(7), UNIX_TIMESTAMP(d). */
+	if (!function && !args->count)
+		function = find_in(functions_opaque, e->u.call.name);
 	if (!function)
 		return function_not_modelled(c, e->u.call.name);
 	if (mysql_5_function(e->u.call.name) &&

@@ -244,9 +244,6 @@ struct eval_env {
 	const struct eval_locals *locals; /* NULL: none */
 	/* @name: false where not known (unset is NULL and true).  May be NULL. */
 	bool (*user_var)(void *ctx, struct span name, struct eval_value *out);
-	/* The recorded value of a call that is not deterministic (RAND(), UUID(), NEXTVAL ...):
-	 * false where there is none.  `expr` is the call.  May be NULL. */
-	bool (*recorded)(void *ctx, const struct sql_expr *expr, struct eval_value *out);
 	void *ctx;
 	/* Bounds; 0: the defaults. */
 	size_t rows_max;    /* rows that one query may produce or join */

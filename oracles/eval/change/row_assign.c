@@ -199,7 +199,7 @@ bool compile_assignments(
 		if (!target)
 			return false;
 		if (!target->column || target->u.at.depth) {
-			compile_unsupported(c, LIMIT_ASSIGNMENT_TO_NOT_COLUMN);
+			compile_unsupported(c, LIMIT_EXPRESSION_NOT_MODELLED);
 			return false;
 		}
 		as->table = target->u.at.table;
@@ -264,7 +264,7 @@ static bool touch_on_update(struct run *run, const struct eval_table *table,
 			return fail_unsupported(
 				run->outcome, LIMIT_ON_UPDATE_CURRENT_TIMESTAMP_TIME_IS_NOT_KNOWN);
 		if (!time_set_decimals(&now, table->columns[i].type.decimals, false))
-			return fail_unsupported(run->outcome, LIMIT_TIME_OUT_OF_RANGE);
+			return fail_unsupported(run->outcome, LIMIT_ON_UPDATE_CURRENT_TIMESTAMP_TIME_IS_NOT_KNOWN);
 		row[i] = now;
 	}
 	return true;

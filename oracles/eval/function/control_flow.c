@@ -324,7 +324,7 @@ static struct eval_value run_extreme(const struct node *n, struct frame *f)
 		order = compare_as(
 			f->run, how, &n->args[at]->type, &best, &n->args[i]->type, &v, &null);
 		if (null)
-			return run_unsupported(f->run, LIMIT_GREATEST_WITH_STRING_NOT_DATE);
+			return run_unsupported(f->run, LIMIT_NOT_DATE_OR_TIME_COMPARED_WITH_ONE);
 		if (order == 0 && n->type.kind == EVAL_T_DOUBLE && f->run->env->flavour == SQL_MYSQL &&
 			to_double(f->run, &n->args[i]->type, &v) == 0)
 			return run_unsupported(

@@ -49,7 +49,7 @@ static struct eval_value run_digest(const struct node *n, struct frame *f)
 	if (!bytes_of(n, f, &s))
 		return EVAL_NULL_VALUE;
 	if (!EVP_Digest(s.ptr, s.len, digest, &size, algorithm((int)n->u.number), NULL))
-		return run_unsupported(f->run, LIMIT_DIGEST_THAT_SYSTEM_LIBRARY_LACKS);
+		return run_unsupported(f->run, LIMIT_EXPRESSION_NOT_MODELLED);
 	for (unsigned i = 0; i < size; i++)
 		buf_printf(&text, "%02x", digest[i]);
 	out = make_text(f->run, &text, n->type.collation);

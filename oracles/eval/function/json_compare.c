@@ -14,7 +14,7 @@ static struct decimal number_of(struct run *run, const struct json_node *v)
 	bool overflow;
 
 	if (decimal_parse(v->text, &d, &overflow) != v->text.len || overflow)
-		run_unsupported(run, LIMIT_COMPARING_RARE_JSON_NUMBERS);
+		run_unsupported(run, LIMIT_JSON_FUNCTIONS_OF_RARE_TEXT);
 	return d;
 }
 

@@ -181,7 +181,7 @@ static struct eval_value round_int(struct run *run, struct eval_value v, int64_t
 	if (is_unsigned ? w > (wide)UINT64_MAX : w > INT64_MAX || w < INT64_MIN)
 		return run->env->flavour == SQL_MYSQL ? run_error(run, ER_DATA_OUT_OF_RANGE, "BIGINT out of range")
 						      : run_unsupported(
-							run, LIMIT_ROUND_BEYOND_BIGINT);
+							run, LIMIT_ROUND_OF_INTEGER_TO_TENS);
 	return is_unsigned ? eval_uint((uint64_t)w) : eval_int((int64_t)w);
 }
 

@@ -545,7 +545,7 @@ static struct eval_value run_substring_index(const struct node *n, struct frame 
 	if (!delimiter.len || !count || !s.len)
 		return text_result(n, SPAN_LIT(""));
 	if (many && (!text_is_valid(charset_of(n), s) || !text_is_valid(charset_of(n), delimiter)))
-		return run_unsupported(f->run, LIMIT_SUBSTRING_INDEX_OF_NOT_CHARACTERS);
+		return run_unsupported(f->run, LIMIT_BYTES_NOT_CHARACTERS);
 	if (has_number_text(n->args[0]) && !text_is_ascii(delimiter))
 		return run_unsupported(f->run, LIMIT_WIDE_TEXT_PUT_INTO_NUMBER);
 	if (count < 0 && many) { /* counted from the left all the same */

@@ -349,7 +349,7 @@ static struct eval_value run_extract(const struct node *n, struct frame *f)
 			return run_unsupported(f->run, LIMIT_EXTRACT_WEEK_OF_DATE_WITH_ZEROS);
 		return eval_int(week_of(t, week_mode(f->run->env->default_week_format), &year));
 	default:
-		return run_unsupported(f->run, LIMIT_EXTRACT_OF_ANOTHER_UNIT);
+		return run_unsupported(f->run, LIMIT_EXPRESSION_NOT_MODELLED);
 	}
 	return eval_int(t->neg ? -out : out);
 }

@@ -12,8 +12,8 @@
  * `eval limits` checks that the example is refused for that reason on a release of the list, and on
  * no other release.  It also keeps docs/internals/sql-exclusions.md equal to the list.
  *
- * The example is empty where none is known: of bounds that take too long to reach, of what only a
- * recording brings (values that were not recorded), and of some conversions that nobody has met.
+ * One limit has no example: EXPRESSION_NOT_MODELLED is for what the parser never gives the evaluator
+ * and for what the system's libraries lack.
  */
 #ifndef EVAL_LIMITS_H
 #define EVAL_LIMITS_H

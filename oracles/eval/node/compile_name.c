@@ -190,7 +190,7 @@ struct node *compile_column(struct compiler *c, const struct sql_expr *e)
 	bool ambiguous;
 
 	if (e->negated)
-		return compile_unsupported(c, LIMIT_WORD_IN_PLACE_OF_VALUE);
+		return compile_unsupported(c, LIMIT_EXPRESSION_NOT_MODELLED);
 	local = compile_local(c, e);
 	if (local)
 		return local;

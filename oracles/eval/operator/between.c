@@ -71,12 +71,12 @@ static struct eval_value run_between(const struct node *n, struct frame *f)
 		at_least = compare_as(f->run, how, &n->args[0]->type, &v[0], &n->args[1]->type,
 				   &v[1], &null) >= 0;
 	if (low_known && null)
-		return run_unsupported(f->run, LIMIT_BETWEEN_WITH_STRING_NOT_DATE);
+		return run_unsupported(f->run, LIMIT_NOT_DATE_OR_TIME_COMPARED_WITH_ONE);
 	if (high_known)
 		at_most = compare_as(f->run, how + 1, &n->args[0]->type, &v[0], &n->args[2]->type,
 				  &v[2], &null) <= 0;
 	if (high_known && null)
-		return run_unsupported(f->run, LIMIT_BETWEEN_WITH_STRING_NOT_DATE);
+		return run_unsupported(f->run, LIMIT_NOT_DATE_OR_TIME_COMPARED_WITH_ONE);
 	if (low_known && high_known)
 		result = at_least && at_most;
 	else if (low_known && !at_least)

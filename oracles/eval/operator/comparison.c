@@ -545,7 +545,7 @@ static struct eval_value run_compare(const struct node *n, struct frame *f)
 	order = compare_as(f->run, how, &n->args[0]->type, &a, &n->args[1]->type, &b, &null);
 	if (null) {
 		if (n->op == SQL_OP_NULL_EQ)
-			return run_unsupported(f->run, LIMIT_OF_STRING_NOT_DATE);
+			return run_unsupported(f->run, LIMIT_NOT_DATE_OR_TIME_COMPARED_WITH_ONE);
 		return EVAL_NULL_VALUE;
 	}
 	return truth(order_satisfies(n->op, order));
@@ -618,7 +618,7 @@ static struct eval_value run_compare_rows(const struct node *n, struct frame *f)
 				f->run, LIMIT_MYSQL_ROWS_OF_LARGE_UNSIGNED_AND_NEGATIVE_NUMBERS);
 		order = compare_as(f->run, &how[i / 2], &l->type, &a, &r->type, &b, &null);
 		if (null)
-			return run_unsupported(f->run, LIMIT_ROW_WITH_STRING_NOT_DATE);
+			return run_unsupported(f->run, LIMIT_NOT_DATE_OR_TIME_COMPARED_WITH_ONE);
 		if (order == 0)
 			continue;
 		if (n->op == SQL_OP_EQ || n->op == SQL_OP_NULL_EQ)

@@ -64,7 +64,7 @@ static struct eval_value run_in_any(const struct node *n, struct frame *f, struc
 			(type_is_temporal(&how[i].as) || is_bigint_column(n->args[0])))
 			return run_open_error(f->run, LIMIT_ERROR_IN_VALUE_OF_IN);
 		if (null)
-			return run_unsupported(f->run, LIMIT_IN_WITH_STRING_NOT_DATE);
+			return run_unsupported(f->run, LIMIT_NOT_DATE_OR_TIME_COMPARED_WITH_ONE);
 		if (order == 0)
 			return truth(!n->aux);
 	}

@@ -259,7 +259,7 @@ struct node *compile_is(struct compiler *c, const struct sql_expr *e, struct nod
 	struct node *n = node_new(c, run_is, e, 1);
 
 	if (e->op == SQL_OP_IS_JSON)
-		return compile_unsupported(c, LIMIT_IS_JSON);
+		return compile_unsupported(c, LIMIT_EXPRESSION_NOT_MODELLED);
 	if (node_is_row(arg))
 		return compile_error(c, ER_OPERAND_COLUMNS, "a row where a value is wanted");
 	if (c->env->flavour == SQL_MARIADB && e->op != SQL_OP_IS_TRUE && e->op != SQL_OP_IS_FALSE &&

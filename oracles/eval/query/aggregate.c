@@ -45,7 +45,7 @@ static struct eval_value run_aggregate(const struct node *n, struct frame *f)
 	struct eval_value v;
 
 	if (!f->aggregates)
-		return run_unsupported(f->run, LIMIT_AGGREGATE_OUTSIDE_GROUP);
+		return run_unsupported(f->run, LIMIT_EXPRESSION_NOT_MODELLED);
 	v = f->aggregates[n->u.number];
 	/* MySQL: as an integer it is error 1690, also where the answer does not need it. */
 	if (n->nested && v.kind == EVAL_DECIMAL && v.decimals != EVAL_REAL_SAME && fabs(v.real) >= 0x1p63 &&

@@ -104,7 +104,7 @@ static struct eval_value run_grouping(const struct node *n, struct frame *f)
 			!same_column(n->args[i], f->rollup->group[k].node))
 			k++;
 		if (k == f->rollup->group_count)
-			return run_unsupported(f->run, LIMIT_GROUPING_OF_NO_KEY);
+			return run_unsupported(f->run, LIMIT_GROUPING_OUTSIDE_OF_WITH_ROLLUP);
 		bits = bits << 1 | (k >= f->rollup_kept);
 	}
 	return eval_int((int64_t)bits);

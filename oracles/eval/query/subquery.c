@@ -172,7 +172,7 @@ static struct eval_value run_quantified(const struct node *n, struct frame *f)
 		if (v->kind == EVAL_NULL)
 			continue;
 		if (null)
-			return run_unsupported(f->run, LIMIT_IN_WITH_STRING_NOT_DATE);
+			return run_unsupported(f->run, LIMIT_NOT_DATE_OR_TIME_COMPARED_WITH_ONE);
 		if (yes != all)
 			return eval_int(!all != n->aux);
 	}
