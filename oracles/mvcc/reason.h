@@ -18,91 +18,91 @@
 	X(DEFINITION_UNKNOWN, "tables whose definition is not known") \
 	X(OTHER_ENGINE, "tables of other engines than InnoDB") \
 	X(TABLE_NOT_MODELLED, "tables that are not modelled") \
-	X(VIEW_WRITTEN_OTHERWISE, "views that are changed, locked, or written otherwise than as one table") \
+	X(VIEW_WRITTEN_OTHERWISE, "views that are altered, locked, or written as more than one table") \
 	X(TABLE_NOT_DESCRIBED, "tables that the trace does not describe") \
-	X(MANY_TABLES, "statements with many tables") \
-	X(ERROR_BEFORE_EXECUTION, "errors before execution") \
+	X(MANY_TABLES, "statements with more than 16 tables") \
+	X(ERROR_BEFORE_EXECUTION, "errors that the server reported before it executed the statement") \
 	X(LOCKING_READ_OF_SEVERAL_BLOCKS, "locking reads with several query blocks") \
 	X(UPDATE_IGNORE_FOREIGN_KEYS, "UPDATE IGNORE of tables with foreign keys") \
 	X(UPDATE_IGNORE_SEVERAL_TABLES, "UPDATE IGNORE of several tables") \
-	X(SQL_SELECT_LIMIT, "sql_select_limit") \
-	X(SELECT_INTO, "SELECT INTO") \
-	X(RETURNING, "RETURNING") \
-	X(DUPLICATE_KEY_QUERY_OF_TABLE, "ON DUPLICATE KEY UPDATE with a query of the table") \
+	X(SQL_SELECT_LIMIT, "queries under sql_select_limit") \
+	X(SELECT_INTO, "SELECT ... INTO") \
+	X(RETURNING, "RETURNING of expressions that are not modelled") \
+	X(DUPLICATE_KEY_QUERY_OF_TABLE, "ON DUPLICATE KEY UPDATE with a subquery of the same table") \
 	X(SET_STATEMENT_NOT_MODELLED, "SET STATEMENT of variables that are not modelled") \
-	X(ANALYZE_OF_CHANGE, "ANALYZE of a change") \
-	X(OWN_TIME_ZONE, "TIMESTAMPs in a time zone of the session's own") \
-	X(PAD_CHAR_TO_FULL_LENGTH, "PAD_CHAR_TO_FULL_LENGTH") \
+	X(ANALYZE_OF_CHANGE, "ANALYZE of an INSERT, UPDATE or DELETE") \
+	X(OWN_TIME_ZONE, "TIMESTAMP columns in a session that set its own time zone") \
+	X(PAD_CHAR_TO_FULL_LENGTH, "sql_mode PAD_CHAR_TO_FULL_LENGTH") \
 	X(STORED_FUNCTION, "functions that are not built in") \
 	X(SQL_MODE_ORACLE, "sql_mode ORACLE") \
-	X(TIME_PARAMETER_NOT_COMPARED, "a parameter with a time that is not compared") \
+	X(TIME_PARAMETER_NOT_COMPARED, "parameters with dates or times that are not compared with a column") \
 	X(DOES_NOT_PARSE, "statements that do not parse") \
 	X(SEVERAL_STATEMENTS, "several statements in one text") \
-	X(VIEW_CHECK_OPTION, "CHECK OPTION of a view beside other constraints, triggers or IGNORE") \
-	X(LAST_INSERT_ID_TWICE, "LAST_INSERT_ID() beside LAST_INSERT_ID(...)") \
+	X(VIEW_CHECK_OPTION, "CHECK OPTION of a view together with other constraints, triggers or IGNORE") \
+	X(LAST_INSERT_ID_TWICE, "LAST_INSERT_ID() together with LAST_INSERT_ID(...)") \
 	X(ALTER_MAY_CHANGE_ROWS, "tables whose rows ALTER TABLE may have changed") \
 	X(FOREIGN_KEY_NOT_MODELLED, "foreign keys that are not modelled") \
-	X(TRIGGER_ROW_ORDER, "triggers of many rows, in an order that matters") \
+	X(TRIGGER_ROW_ORDER, "triggers on many rows whose order matters") \
 	X(UNSUPPORTED_WROTE_TABLE, "tables that an unsupported statement wrote") \
 	X(UNSUPPORTED_WROTE_ROWS, "rows that an unsupported statement wrote") \
-	X(INITIAL_ROWS_NOT_IN_TRACE, "rows that were there at first and are not in the trace (see isorec --snapshot-rows)") \
+	X(INITIAL_ROWS_NOT_IN_TRACE, "rows from before the recording that are not in the trace (see isorec --snapshot-rows)") \
 	X(SAME_TIME_ASSIGNED, "rows set to a time that they may have had before") \
 	X(TABLE_UNDER_TWO_NAMES, "a table written under two names") \
-	X(SEVERAL_TABLES_TIED, "UPDATE or DELETE of tables tied by a foreign key") \
-	X(ROWS_REPLACE_EACH_OTHER, "rows that refer to and take the place of each other") \
-	X(CASCADE_CHANGED_BEFORE, "rows that a cascade has changed before") \
-	X(LIMIT_BESIDE_CASCADES, "LIMIT on rows that cascades take away") \
-	X(UPDATE_IGNORE_ROWS_IN_THE_WAY, "UPDATE IGNORE of rows that are in each other's way") \
-	X(TRIGGERS_BESIDE_CASCADES, "triggers of rows that cascades may take away") \
+	X(SEVERAL_TABLES_TIED, "UPDATE or DELETE of several tables that a foreign key connects") \
+	X(ROWS_REPLACE_EACH_OTHER, "rows that refer to each other and take each other's place") \
+	X(CASCADE_CHANGED_BEFORE, "rows that a cascade of the same statement changed before") \
+	X(LIMIT_BESIDE_CASCADES, "LIMIT on rows that cascades delete") \
+	X(UPDATE_IGNORE_ROWS_IN_THE_WAY, "UPDATE IGNORE of rows that collide with each other") \
+	X(TRIGGERS_BESIDE_CASCADES, "triggers on rows that cascades may delete") \
 	X(LIMIT_AMONG_EQUAL_ROWS, "LIMIT among many equal rows") \
-	X(RETURNING_BESIDE_CASCADES, "RETURNING of rows that cascades may take away") \
+	X(RETURNING_BESIDE_CASCADES, "RETURNING of rows that cascades may delete") \
 	X(SUBQUERY_BESIDE_CASCADES, "subqueries of tables that cascades may change") \
 	X(XA_NOT_RECORDED, "tables after the end of an XA transaction that was not recorded") \
 	X(SKIP_LOCKED, "SKIP LOCKED") \
 	X(RESULT_NOT_WHOLE, "results that were not recorded whole") \
 	X(DIRTY_READ_DURING_WAIT, "dirty reads while a statement waits") \
-	X(LOCKING_READ_BESIDE_COMMITS, "locking reads with subqueries beside commits") \
-	X(VIEW_WITH_DUPLICATE_KEY, "views in which a unique key has two rows") \
-	X(WRITTEN_FROM_DIRTY_READS, "tables written from dirty reads while somebody waited") \
-	X(FAILED_IN_PART, "statements that failed in part") \
+	X(LOCKING_READ_BESIDE_COMMITS, "locking reads with subqueries while other transactions commit") \
+	X(VIEW_WITH_DUPLICATE_KEY, "read views in which a unique key has two rows") \
+	X(WRITTEN_FROM_DIRTY_READS, "tables written from dirty reads while a statement waited") \
+	X(FAILED_IN_PART, "statements that failed after part of their work") \
 	X(UNRECORDED_MAY_HAVE_CHANGED, "tables that sessions which were not recorded may have changed") \
-	X(CONTRADICTED_WROTE_TABLE, "tables that a contradicted statement wrote") \
-	X(MORE_ORDERS_THAN_TRIED, "more orders possible than were tried") \
+	X(CONTRADICTED_WROTE_TABLE, "tables written by a statement whose answer is wrong") \
+	X(MORE_ORDERS_THAN_TRIED, "more orders are possible than the budget allows (see --budget)") \
 	X(ERROR_BY_OPTIMIZER, "errors that depend on what the optimizer evaluates") \
 	X(FUNCTION_MAY_HAVE_WRITTEN, "tables that functions may have written") \
 	X(VARIABLES_NOT_MODELLED, "session variables that are not modelled") \
-	X(WRITTEN_BESIDE_DDL, "tables written beside a change of their definition") \
-	X(STATEMENT_BESIDE_DDL, "statements beside a change of a definition") \
-	X(FAILED_IN_PART_WROTE_TABLE, "tables that a statement wrote which failed in part") \
+	X(WRITTEN_BESIDE_DDL, "tables written while their definition changed") \
+	X(STATEMENT_BESIDE_DDL, "statements that ran while a definition changed") \
+	X(FAILED_IN_PART_WROTE_TABLE, "tables written by a statement that failed after part of its work") \
 	X(TRANSACTION_MAY_BE_SEVERAL, "transactions that a CALL, an EXECUTE or several statements in one text may have ended and begun anew") \
-	X(NO_ANSWER_WROTE_TABLE, "tables after a statement without an answer") \
-	X(NO_ANSWER, "statements without an answer") \
+	X(NO_ANSWER_WROTE_TABLE, "tables after a statement that got no answer") \
+	X(NO_ANSWER, "statements that got no answer") \
 	X(TEXT_UNREADABLE, "statements whose text was cut, has a masked password, or is in a character set that is not parsed") \
 	X(WRITTEN_IN_UNKNOWN_TRANSACTION, "tables written in an unknown transaction") \
-	X(TRANSACTION_NOT_RECORDED, "transaction or its level not recorded") \
-	X(BESIDE_CALL, "statements beside a CALL, an EXECUTE or several statements in one text") \
+	X(TRANSACTION_NOT_RECORDED, "statements whose transaction or isolation level was not recorded") \
+	X(BESIDE_CALL, "statements that overlap a CALL, an EXECUTE or several statements in one text") \
 	X(FOREIGN_KEY_NOT_DESCRIBED, "foreign keys of tables that the trace does not describe") \
 	X(ERROR_NOT_MODELLED, "errors that are not modelled") \
 	X(TRIGGERS_WRITTEN, "writes to tables with triggers") \
 	X(DELETE_IGNORE_WARNINGS, "DELETE IGNORE with warnings") \
 	X(AUTO_INCREMENT_NOT_RECORDED, "AUTO_INCREMENT values that were not recorded") \
 	X(INSERT_IGNORE_CHECK, "a CHECK in INSERT IGNORE of one row") \
-	X(QUERY_ROW_ORDER, "a query's rows in an order that matters") \
+	X(QUERY_ROW_ORDER, "rows of a query whose order matters") \
 	X(TRIGGER_GIVES_DEFAULT, "values that a trigger may give to a column that lacks one") \
 	X(RECORDER_MADE_KEY, "rows whose hidden key the recorder made") \
 	X(PROGRAM_EXPRESSION_ERROR, "errors in a stored program's expressions") \
-	X(PROGRAM_SKIP_LOCKED, "SKIP LOCKED among other statements") \
+	X(PROGRAM_SKIP_LOCKED, "SKIP LOCKED in a stored program or in a text of several statements") \
 	X(PROGRAM_LONG_LOOP, "long loops of a stored program") \
 	X(GENERATED_BESIDE_TRIGGER, "generated columns of a row that a trigger has set") \
-	X(PROGRAM_BESIDE_COMMITS, "stored programs beside commits") \
+	X(PROGRAM_BESIDE_COMMITS, "stored programs that ran while other transactions committed") \
 	X(OPAQUE_KEYS, "keys made of times that only the server knows") \
 	X(UNWEIGHTED_KEYS, "unique keys with characters whose weight is not known") \
 	X(PARTIAL_KEYS, "unique keys on parts of columns") \
-	X(SELF_REFERENCE_BY_ODD_INDEX, "rows that refer to themselves by odd indexes") \
-	X(ROWS_WITHOUT_PARENT, "rows without a parent") \
+	X(SELF_REFERENCE_BY_ODD_INDEX, "rows that refer to themselves by an index that is not modelled") \
+	X(ROWS_WITHOUT_PARENT, "rows whose parent is missing") \
 	X(LONG_CASCADES, "long chains of cascades") \
 	X(GENERATED_BESIDE_FOREIGN_KEY, "generated columns of rows that a foreign key changes") \
-	X(VIEW_BEFORE_TABLE_KNOWN, "read views from before a table was known again") \
+	X(VIEW_BEFORE_TABLE_KNOWN, "read views made before the rows of a table were known again") \
 	X(DEFINITION_UNREADABLE, "tables whose definition cannot be read") \
 	X(DEFINITION_WITHOUT_ENGINE, "tables whose definition does not name the engine") \
 	X(HIDDEN_COLUMN_MISSING, "tables whose initial rows lack a hidden column (prepared, and recorded without --instrument)") \
@@ -111,10 +111,10 @@
 	X(TABLE_WITH_TRIGGERS, "tables with triggers") \
 	X(SEVERAL_NODES, "sessions on several nodes of a cluster") \
 	X(FINAL_ROWS_NOT_WHOLE, "final rows that were not recorded whole") \
-	X(ROWS_UNKNOWN_AT_END, "rows that are not known at the end") \
-	X(NOT_TO_BE_RECORDED, "rows that sessions may have left so which were not to be recorded (--sample, --only-user ...)") \
-	X(NOBODY_RECORDED_LEFT_SO, "rows that nobody who was recorded can have left so") \
-	X(TRANSACTION_WROTE_SEVERAL, "tables that a transaction wrote which may have been several")
+	X(ROWS_UNKNOWN_AT_END, "rows that are not known at the end of the trace") \
+	X(NOT_TO_BE_RECORDED, "rows that sessions outside the recording may have written (--sample, --only-user ...)") \
+	X(NOBODY_RECORDED_LEFT_SO, "rows that no recorded session can have written") \
+	X(TRANSACTION_WROTE_SEVERAL, "tables written by a transaction that may have been several")
 
 enum mvcc_reason {
 	REASON_NONE,

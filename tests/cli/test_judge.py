@@ -98,7 +98,7 @@ def test_sessions_that_were_not_recorded_are_no_violation():
     got = answered("stranger.itr", [1, 11]).expect(3)
     assert "wrong-result" in got.out and "suspicion" in got.out, got.out
     assert "Was every session recorded" in got.out, got.out
-    assert "rows that nobody who was recorded can have left so: 1" in got.out, got.out
+    assert "rows that no recorded session can have written: 1" in got.out, got.out
     got = answered("stranger.itr", [1, 11], "int(11)", "--all-sessions").expect(1)
     assert "wrong-result" in got.out and "suspicion" not in got.out, got.out
     answered("stranger.itr", [1, 11], note=("sessions", "all")).expect(1)

@@ -48,7 +48,7 @@ def recorded(path, *options, level="RR"):
                            "--drop-database", "-D", f"mvcc_live_{os.getpid()}", "--quiet", *options, scenario],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     # The answers are those that the scenario expects; of sessions that were ended, some are missing.
-    assert done.returncode == (3 if "statements without an answer" in text else 0), done.stdout
+    assert done.returncode == (3 if "statements that got no answer" in text else 0), done.stdout
     trace, = glob.glob(os.path.join(out, "*.itr"))
     return text, trace
 

@@ -35,7 +35,7 @@ START_TEST(a_text_of_ours_is_our_reason)
 	struct reasons reasons = {.arena = &arena};
 
 	ck_assert_uint_eq(reason_of_text(&reasons, "SKIP LOCKED"), REASON_SKIP_LOCKED);
-	ck_assert_str_eq(reason_text(&reasons, REASON_NO_ANSWER), "statements without an answer");
+	ck_assert_str_eq(reason_text(&reasons, REASON_NO_ANSWER), "statements that got no answer");
 	ck_assert_ptr_null(reason_text(&reasons, REASON_NONE));
 	ck_assert_uint_eq(reasons.count, 0);
 	reasons_release(&reasons);
