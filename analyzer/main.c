@@ -18,10 +18,8 @@ static const struct command *const commands[] = {
 
 static const struct cli_program isotrace = {
 	.name = "isotrace",
-	.summary = "tells from a recording whether a database isolated its transactions",
-	.description = "Reads traces that isorec recorded from a MySQL-compatible database and "
-		       "tells, offline,\n"
-		       "what happened and whether transactions were isolated as promised.\n"
+	.summary = "checks from a recording whether a database isolated its transactions",
+	.description = "Reads traces that isorec recorded from a MySQL-compatible database and shows, offline,\nwhat happened and whether transactions were isolated as promised.\n"
 		       "TRACE is a file, a directory of segments, or - for standard input.",
 	.exit_status =
 		"  0  all is well and the evidence is complete\n"

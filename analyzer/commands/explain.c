@@ -174,7 +174,7 @@ static void finding_full(
 	heading(out, color,
 		f->severity != SEVERITY_DOCUMENTED ? "Why that cannot be"
 		: f->edge_count                    ? "Why no serial order explains it"
-						   : "What is odd about it");
+						   : "What is unusual about it");
 	for (uint32_t i = 0; i < f->edge_count; i++) {
 		const struct finding_edge *edge = &f->edges[i];
 
@@ -323,7 +323,7 @@ const struct command explain_command = {
 	.summary = "explains one finding of a trace in full",
 	.arguments = "TRACE ID",
 	.description =
-		"Judges the trace as isotrace check does and explains one finding to a reader who\n"
+		"Judges the trace as isotrace check does and explains one finding to a reader that\n"
 		"has to be convinced: what was promised, what each statement saw, why that is a\n"
 		"contradiction, the versions of the rows, and everything the transactions did.",
 	.options = explain_table,

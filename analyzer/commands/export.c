@@ -41,7 +41,7 @@ static enum exit_status export_scenario(const struct export_options *options, co
 	}
 	if (!execution_to_scenario(&e, &how, &scenario, &skipped, &err)) {
 		output_message("%s: %s%s", path, err.text,
-			options->skip ? "" : "; --skip leaves such statements out");
+			options->skip ? "" : "; --skip leaves these statements out");
 		execution_release(&e);
 		return err_exit_status(&err);
 	}

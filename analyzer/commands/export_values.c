@@ -38,7 +38,7 @@ static bool load_trace(
 	if (ok) {
 		say_left_out(source->path, counts.predicates, "predicate reads");
 		say_left_out(source->path, counts.absent_reads,
-			"reads of rows that were not there, of versions that cannot be told,");
+			"reads of rows that did not exist, of versions that are not known,");
 		say_left_out(source->path, counts.undone_writes, "writes that were taken back");
 		if (history.counts.txns_mixed)
 			output_message("%s: %" PRIu64

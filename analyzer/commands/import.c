@@ -39,8 +39,7 @@ static enum exit_status import_run(const struct command *command, int argc, char
 	options.from = from_resolve(options.from, args[0]);
 	if (options.from == FROM_TRACE)
 		return command_misused(command,
-			"%s is no history of another tool that can be told by its beginning: give "
-			"--from FORMAT, or isotrace export for a trace",
+			"%s does not begin like the history of a known tool: give --from FORMAT, or isotrace export for a trace",
 			args[0]);
 	if (!target_open(options.output, (const char *const *)args, 1, &err))
 		return command_failed(command, &err);

@@ -161,13 +161,11 @@ static enum exit_status check_foreign(const struct command *command,
 		output_message("%s", err.text);
 		if (err.code == ERR_FORMAT && options->from == FROM_AUTO)
 			output_message(
-				"by how it begins it was taken for a history of %s; if it is "
-				"another tool's, say whose with --from (isotrace %s --help)",
+				"it begins like a history of %s and was read as one; if another tool wrote it, name the tool with --from (isotrace %s --help)",
 				from_words[from], command->name);
 		else if (err.code == ERR_FORMAT && strcmp(path, "-") != 0 &&
 			 from_resolve(FROM_AUTO, path) != from)
-			output_message("it does not begin like a history of %s; without --from its "
-				       "beginning tells what it is, a trace or whose history",
+			output_message("it does not begin like a history of %s; without --from, isotrace recognises the format by the beginning",
 				from_words[from]);
 		return err_exit_status(&err);
 	}
@@ -201,8 +199,7 @@ static enum exit_status check_trace(const struct command *command,
 	if (!judge_trace(&judged, path, &options->judge, &err)) {
 		output_message("%s", err.text);
 		if (err.code == ERR_FOREIGN)
-			output_message("nor does it begin like a history of another tool; if it is "
-				       "one, say whose with --from (isotrace %s --help)",
+			output_message("nor does it begin like a history of another tool; if it is one, name the tool with --from (isotrace %s --help)",
 				command->name);
 		return err_exit_status(&err);
 	}

@@ -594,8 +594,7 @@ static enum exit_status report_limits(const struct show *show, enum exit_status 
 			failures);
 	if (show->unread)
 		output_message("%" PRIu64
-			       " records are malformed, in blocks whose checksum is right: a bug "
-			       "of the program that wrote the trace; please report it",
+			       " records are malformed, although the checksum of their block is right. This is a bug of the program that wrote the trace; please report it",
 			show->unread);
 	/* A program sees for itself that there is nothing. */
 	if (show->timeline && !show->shown && show->source.items &&

@@ -245,7 +245,7 @@ static void blocked_text(struct buf *out, const struct stats *stats)
 {
 	buf_add_str(out, "\nBlocked: ");
 	if (!stats->stmt.blocked_watched) {
-		buf_add_str(out, "nobody watched for lock waits in this recording\n");
+		buf_add_str(out, "this recording has no information about lock waits\n");
 		return;
 	}
 	text_add_count(out, stats->stmt.blocked_count);
@@ -705,8 +705,7 @@ static enum exit_status stats_run(const struct command *command, int argc, char 
 	status = source_finish(&source);
 	if (stats->malformed) {
 		output_message("%" PRIu64
-			       " records are malformed, in blocks whose checksum is right: a bug "
-			       "of the program that wrote the trace; please report it",
+			       " records are malformed, although the checksum of their block is right. This is a bug of the program that wrote the trace; please report it",
 			stats->malformed);
 		if (status == EXIT_STATUS_OK)
 			status = EXIT_STATUS_INCOMPLETE;

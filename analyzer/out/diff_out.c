@@ -295,7 +295,7 @@ static void conclusion_text(struct buf *out, const struct differential *d, size_
 			buf_printf(out, "  %.*s\n", SPAN_ARG(part));
 		}
 		if (d->item_count > 1)
-			buf_printf(out, "  %zu more difference%s behind it may follow from it.\n",
+			buf_printf(out, "  %zu later difference%s may follow from it.\n",
 				d->item_count - 1, d->item_count == 2 ? "" : "s");
 	}
 	for (int side = 0; side < 2; side++) {

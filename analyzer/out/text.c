@@ -412,7 +412,7 @@ void verdict_text(struct buf *out, const struct page *page, const struct verdict
 {
 	head_text(out, page, context, verdict);
 	if (context->level)
-		buf_printf(out, "asked:     %s %s\n", context->level,
+		buf_printf(out, "level:     %s %s\n", context->level,
 			level_answer_name(verdict_answer(verdict, context->level)));
 	promises_text(out, page, context, verdict);
 	/* Of nothing everything holds, which helps nobody. */

@@ -17,8 +17,7 @@ static const char *const meanings[FINDING_CLASS_COUNT] = {
 			  "next to each other: no snapshot explains it.",
 	[CLASS_G2_ITEM] = "Transactions read rows that the others then changed, in a circle: write "
 		    "skew.",
-	[CLASS_G2] = "A circle that goes through a predicate: rows appeared or vanished behind a search "
-	       "condition (phantoms).",
+	[CLASS_G2] = "A circle that goes through a predicate: rows appeared in or vanished from the result of a search condition (phantoms).",
 	[CLASS_G_CURSOR] = "A row was read and then overwritten although another transaction had changed "
 		     "it between: cursor stability does not allow that.",
 	[CLASS_G_MONOTONIC] = "A transaction saw something of another and later missed something else of "
@@ -28,7 +27,7 @@ static const char *const meanings[FINDING_CLASS_COUNT] = {
 	[CLASS_G_SIB] = "A transaction missed something although what it missed had ended before: a "
 		  "circle with one anti-dependency that real time closes.",
 	[CLASS_LOST_UPDATE] = "Two transactions read the same version of a row and both overwrote it.",
-	[CLASS_GARBAGE_READ] = "A read returned something that nobody wrote.",
+	[CLASS_GARBAGE_READ] = "A read returned a value that no transaction wrote.",
 	[CLASS_FUTURE_READ] = "A read returned a version whose write had not begun.",
 	[CLASS_OWN_WRITE] = "A transaction did not see its own latest write, or saw one that it had "
 		      "taken back.",
@@ -46,17 +45,14 @@ static const char *const meanings[FINDING_CLASS_COUNT] = {
 	[CLASS_WRONG_ERROR] = "A statement failed where it should have succeeded, or the other way "
 			"round, or with another error.",
 	[CLASS_MISSING_LOCK] = "Two transactions held locks on one row that exclude each other.",
-	[CLASS_NEEDLESS_BLOCK] = "A statement waited although nobody can have held a lock that it "
-			   "needed.",
-	[CLASS_NEEDLESS_DEADLOCK] = "A statement failed by a deadlock or timeout although nobody can "
-			      "have held a lock that it needed.",
+	[CLASS_NEEDLESS_BLOCK] = "A statement waited although no transaction can have held a lock that it needed.",
+	[CLASS_NEEDLESS_DEADLOCK] = "A statement failed by a deadlock or timeout although no transaction can have held a lock that it needed.",
 	[CLASS_CURRENT_WRITE] = "A write acted on a version that the transaction's snapshot does not "
 			  "have.",
 	[CLASS_OWN_WRITE_SHOWS] = "A row that the transaction changed shows other columns that others "
 			    "changed after the snapshot.",
 	[CLASS_NOOP_UPDATE] = "An UPDATE that changed nothing left the snapshot's version in sight.",
-	[CLASS_DELETED_ROW_STAYS] = "A row that another transaction deleted stays in the snapshot, "
-			      "beside rows changed by the transaction itself.",
+	[CLASS_DELETED_ROW_STAYS] = "A row that another transaction deleted stays in the snapshot, together with rows that the transaction itself changed.",
 	[CLASS_NO_AUTOCOMMIT] = "A statement outside of a transaction was not committed by itself.",
 	[CLASS_INTERNAL] = "Inside one transaction, a read differs from its own last read or write.",
 	[CLASS_DUPLICATE_ELEMENTS] = "A list holds the same element twice.",

@@ -106,9 +106,7 @@ static void settle_variant(struct finding *finding, const struct sql_options *op
 		return;
 	finding->variant = VARIANT_NONE;
 	if (!finding->remark.ptr)
-		finding->remark = SPAN_LIT("Nothing that was written is lost, since the UPDATE "
-					   "takes the newest values and goes on from them; but "
-					   "what was read before it was out of date.");
+		finding->remark = SPAN_LIT("No write is lost, since the UPDATE starts from the newest values. But the values that were read before it were out of date.");
 }
 
 void witness_fetch(const struct history *history, struct verdict *verdict)

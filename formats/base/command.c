@@ -555,7 +555,7 @@ static enum exit_status dispatch(int argc, char **argv)
 		return print(&out);
 	}
 	if (argv[1][0] == '-') {
-		output_message("'%s': options stand behind the command: %s COMMAND [OPTION...]",
+		output_message("'%s': options follow the command: %s COMMAND [OPTION...]",
 			argv[1], running->name);
 		return EXIT_STATUS_USAGE;
 	}

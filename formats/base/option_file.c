@@ -202,7 +202,7 @@ static bool read_lines(struct reader *r, const char *path, char *text, struct er
 			end = strchr(line, ']');
 			if (!end)
 				return err_set(err, ERR_USAGE,
-					"%s line %u: no ']' behind the group", path, number);
+					"%s line %u: no ']' after the group", path, number);
 			*end = '\0';
 			kind = kind_of(r, trim(line + 1));
 			continue;
@@ -234,7 +234,7 @@ static bool read_file(struct reader *r, const char *path, bool must, struct err 
 	}
 	if (about.st_mode & S_IWOTH) {
 		buf_printf(&r->files->warnings,
-			"the option file %s is not read: anybody may write to it\n", path);
+			"the option file %s is not read: every user may write to it\n", path);
 		return true;
 	}
 	if (r->depth == OPTION_FILE_DEPTH_MAX || r->files->file_count == OPTION_FILE_COUNT_MAX)

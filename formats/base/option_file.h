@@ -46,7 +46,7 @@ struct option_file_options {
 		{.name = "defaults-group-suffix",                                                  \
 			.argument = "TEXT",                                                        \
 			OPTION_STRING(struct_type, member.group_suffix),                           \
-			.help = "read groups with this behind their name, too"},                   \
+			.help = "also read the groups whose name ends with this suffix"},                   \
 		{.name = "no-defaults",                                                            \
 			OPTION_FLAG(struct_type, member.none),                                     \
 			.help = "read no option files"},                                           \

@@ -138,7 +138,7 @@ bool dbcop_read(struct window *in, struct values_builder *b, int64_t session, st
 	if (in->pos == in->len && !in->eof && !window_more(in, err))
 		return false;
 	if (in->pos != in->len)
-		return fail(in, NULL, err, ERR_FORMAT, "bytes behind the last session");
+		return fail(in, NULL, err, ERR_FORMAT, "bytes after the last session");
 	return true;
 }
 
@@ -280,7 +280,7 @@ static const char *json_step(void *context, const char *p)
 	case BEHIND:
 		break;
 	}
-	return scan_fail(s, p, "something stands behind the history");
+	return scan_fail(s, p, "there is text after the history");
 }
 
 bool dbcop_json_read(struct window *in, struct values_builder *b, int64_t session, struct err *err)

@@ -336,7 +336,7 @@ static const char *item_read(struct elle *e, const char *p, uint32_t key, enum o
 	if (*p == '[' || *p == '(')
 		return list_read(e, p + 1, key, type == OP_OK);
 	if (*p == '{' && p[-1] == '#') /* behind a key, at least */
-		return scan_fail(&e->s, p, "a read of a set is not supported: it tells no order");
+		return scan_fail(&e->s, p, "a read of a set is not supported: it has no order");
 	if (*p == ']' || *p == ')' || (type == OP_INFO && scan_is_nil(&e->s, p))) {
 		e->b->v.counts.reads_unknown++;
 		return *p == ']' || *p == ')' ? p : scan_skip(&e->s, p);
@@ -615,8 +615,7 @@ static const char *name_process(struct elle *e, struct op_map *op, const char *p
 
 	if (op->type == OP_INVOKE && open)
 		return scan_fail(&e->s, p,
-			"an invocation without a :process while another is open: whose the next "
-			"completion is cannot be told");
+			"an invocation without a :process while another is open: the next completion may belong to either");
 	op->has_process = true;
 	op->process = (int64_t)(open ? e->nameless : e->position);
 	e->nameless = op->type == OP_INVOKE ? e->position : VALUES_NONE;

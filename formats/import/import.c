@@ -62,7 +62,7 @@ static bool refuse_wrapped(struct window *in, struct err *err)
 		{"\xfd"
 		 "7zXZ",
 			5, "an xz file: xzcat FILE | isotrace check --from=FORMAT -"},
-		{"JEPSEN", 6, "Jepsen's binary history: give the history.edn that lies beside it"},
+		{"JEPSEN", 6, "Jepsen's binary history: give the history.edn in the same folder"},
 	};
 
 	while (!in->eof && in->len < 6) {

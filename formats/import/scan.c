@@ -294,7 +294,7 @@ static bool at_end(struct scan *s, struct window *in, const char *p, bool open, 
 	if (p == s->end)
 		err_set(err, ERR_FORMAT, "the input ends before its closing bracket");
 	else
-		err_set(err, ERR_FORMAT, "something stands behind the closing bracket");
+		err_set(err, ERR_FORMAT, "there is text after the closing bracket");
 	return window_error(in, p, err);
 }
 

@@ -510,8 +510,7 @@ static bool place_marked(struct importer *in, struct span mark, struct span sql)
 	if (mark.len) {
 		if (in->s->final.count)
 			return fail(in, offset_of(in, span_trim(sql)),
-				"a session's statement behind one without a mark: say who sends "
-				"that one");
+				"a session's statement after one without a mark: name the session that sends that one");
 		if (!scenario_session(in->s, mark, &session, in->err))
 			return shift_error(in->err, offset_of(in, sql));
 		return add_placed(in, &in->s->schedule, session, sql);

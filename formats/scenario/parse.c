@@ -164,7 +164,7 @@ static bool read_section(struct parser *p)
 	behind = span_trim(span_of(close + 1, line.len - (size_t)(close + 1 - line.ptr)));
 	if (behind.len && (behind.ptr[0] == '/' || !raw_comment(behind, 0, &open)))
 		return fail(p, (size_t)(behind.ptr - p->text.ptr),
-			"nothing may stand behind a section's name");
+			"nothing may follow a section's name");
 	finish_statement(p);
 	if (span_ieq_str(name, "setup")) {
 		p->section = &p->s->setup;

@@ -80,7 +80,7 @@ static enum trace_next bad_record(
 		return reader_damaged(reader, err, cursor->offset, 0,
 			"more bytes than its %u records in the block", cursor->count);
 	return reader_damaged(reader, err, cursor->offset, 0,
-		"record %u of %u in the block is malformed; it and those behind it are lost",
+		"record %u of %u in the block is malformed; it and the records after it are lost",
 		number, cursor->count);
 }
 

@@ -74,7 +74,7 @@ enum trace_next reader_damaged(struct trace_reader *reader, struct err *err, uin
 		return TRACE_NEXT_OK;
 	err_set_at(err, ERR_FORMAT, offset,
 		"%s is damaged at byte %" PRIu64
-		": %s. Use --salvage to read what is sound behind it",
+		": %s. Use --salvage to read the sound records after it",
 		segment_name(reader), offset, cause);
 	reader->ended = true;
 	return TRACE_NEXT_ERROR;
@@ -374,7 +374,7 @@ static enum trace_next next_segment(struct trace_reader *reader, struct err *err
 	}
 	if (reader->footer_seen && reader->goes_on)
 		note_damage(reader, input->offset, 0, true,
-			"the trace goes on in segment %u, which is not there",
+			"the trace continues in segment %u, which is missing",
 			reader->segment_last + 1);
 	return TRACE_NEXT_END;
 }
@@ -611,7 +611,7 @@ enum trace_next reader_next_block(
 		}
 		if (reader->footer_seen)
 			next = reader_damaged(
-				reader, err, block->offset, 0, "a block behind the footer");
+				reader, err, block->offset, 0, "a block after the footer");
 		if (next == TRACE_NEXT_OK)
 			next = check_number(reader, block, &skip, err);
 		if (next != TRACE_NEXT_OK)

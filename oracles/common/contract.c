@@ -103,13 +103,13 @@ static bool parse_level(struct parser *p, struct span word)
 			return true;
 		}
 	}
-	return fail(p, "RU, RC, RR or SER belongs behind level, not", word);
+	return fail(p, "level needs RU, RC, RR or SER, not", word);
 }
 
 static bool parse_engine(struct parser *p, struct span word)
 {
 	if (!span_eq_str(word, "tidb"))
-		return fail(p, "tidb belongs behind engine, not", word);
+		return fail(p, "engine needs tidb, not", word);
 	p->out->engine = CONTRACT_ENGINE_TIDB;
 	return true;
 }
@@ -125,7 +125,7 @@ static bool parse_rule(struct parser *p, struct span rest)
 		return false;
 	allows = next_word(&rest);
 	if (!span_eq_str(allows, "allows"))
-		return fail(p, "'allows' belongs behind a rule's name, not", allows);
+		return fail(p, "'allows' must follow a rule's name, not", allows);
 	return parse_set(p, rest, &p->rule->allows);
 }
 

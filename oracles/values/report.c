@@ -167,7 +167,7 @@ static void data_edge(
 		say_write(w, s->from, key, item);
 		buf_add_str(&w->buf, " to ");
 		add_key(v, key, &w->buf);
-		buf_add_str(&w->buf, ", and behind it ");
+		buf_add_str(&w->buf, ", and after it ");
 		say_write(w, s->to, key, v->ops[op].value);
 	}
 	e->sentence = text(w->out, &w->buf);
@@ -354,7 +354,7 @@ static void explain(struct words *w, enum anomaly_class class, const struct anom
 		buf_add_str(b, (v->keys[a->key].flags & VALUES_KEY_LIST) ? " and saw " : " as ");
 		add_item(v, a->item, b);
 		if (class == ANOMALY_GARBAGE) {
-			buf_add_str(b, ", which nobody wrote.");
+			buf_add_str(b, ", which no transaction wrote.");
 			return;
 		}
 		buf_add_str(b, ", which ");

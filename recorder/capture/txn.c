@@ -454,7 +454,7 @@ static void end_by_flags(struct capture *c, uint32_t number, const struct stmt_c
 	case CLASS_XA_ROLLBACK:
 		if (t->doubt)
 			txn_end(c, number, TXN_UNKNOWN,
-				"rollback behind a failed statement that may have committed");
+				"rollback after a failed statement that may have committed");
 		else
 			txn_end(c, number, TXN_ABORTED, "rollback");
 		return;

@@ -163,8 +163,7 @@ static void doubt_levels(struct poller *p)
 	struct poller_state *s = p->state;
 	struct record_note note = {.source = SPAN_LIT("recorder"),
 		.topic = SPAN_LIT(NOTE_LEVELS_DOUBTED),
-		.text = SPAN_LIT("the global isolation level or init_connect was changed by "
-				 "somebody who is not recorded")};
+		.text = SPAN_LIT("a session that is not recorded changed the global isolation level or init_connect")};
 	struct buf data = BUF_INIT;
 	msgpack_packer pk = pack_into(&data);
 

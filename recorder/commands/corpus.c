@@ -345,7 +345,7 @@ static const struct option_def corpus_table[] = {
 	{.name = "match",
 		.argument = "TEXT",
 		OPTION_STRING(struct corpus_command_options, match),
-		.help = "only scenarios whose id holds it"},
+		.help = "only scenarios whose id contains this text"},
 	{.name = "isolation",
 		.argument = "LEVELS",
 		OPTION_STRING(struct corpus_command_options, isolation),

@@ -50,7 +50,7 @@ static const struct command_example note_examples[] = {
 	{"note --control /tmp/rec.sock --topic load 'ramping up to 64 clients'",
 		"a note in the trace"},
 	{"note --control /tmp/rec.sock --node n2 --begin stop",
-		"before a test harness stops a node; --end stop behind it"},
+		"before a test harness stops a node; --end stop after it"},
 	{NULL, NULL},
 };
 

@@ -131,7 +131,7 @@ static bool add_release(const char *given, char *release, size_t size, const cha
 	bool found;
 
 	if ((size_t)snprintf(release, size, "%s", given) >= size)
-		return err_set(err, ERR_USAGE, "%s: no release has such a name", given);
+		return err_set(err, ERR_USAGE, "%s: there is no release of this name", given);
 	args[(*count)++] = release;
 	do {
 		size_t len = strlen(release);

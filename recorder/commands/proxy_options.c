@@ -107,18 +107,17 @@ const struct option_def proxy_option_table[] = {
 	{.name = "predicate-probes",
 		OPTION_FLAG(struct proxy_options, predicate_probes),
 		.help = "with --instrument=select: also ask which rows of a write the conditions "
-			"of earlier statements match, before it and behind it (BPM, APM)"},
+			"of earlier statements match, before it and after it (BPM, APM)"},
 	{.name = "all-writers",
 		OPTION_FLAG(struct proxy_options, all_writers),
-		.help = "with --instrument: nobody but clients of this proxy writes to the "
-			"instrumented tables while it records; else a version that is missing is "
+		.help = "with --instrument: only clients of this proxy write to the instrumented tables while it records; else a version that is missing is "
 			"a suspicion only"},
 	{.name = "redact-with",
 		.argument = "HOW",
 		OPTION_CHOICE(struct proxy_options, redact_with),
 		.choices = redact_words,
 		.preset = "hash",
-		.help = "hash: equal values can still be told from others; drop: nothing is left"},
+		.help = "hash: equal values stay equal, and different values stay different; drop: nothing is kept"},
 	{.name = "redact-key",
 		.argument = "FILE",
 		.files = true,
@@ -162,7 +161,7 @@ const struct option_def proxy_option_table[] = {
 		.argument = "TIME",
 		OPTION_DURATION(struct proxy_options, poll_interval),
 		.preset = "1s",
-		.help = "with --user, ask each node so often how it and its cluster are (Galera, "
+		.help = "with --user, ask each node at this interval for its state and its cluster's (Galera, "
 			"group replication, TiDB), and record what changed; 0: never"},
 	{.name = "log",
 		.argument = "[NODE=]FILE",

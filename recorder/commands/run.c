@@ -70,7 +70,7 @@ static const struct option_def run_table[] = {
 	{.name = "predicate-probes",
 		OPTION_FLAG(struct run_command_options, predicate_probes),
 		.help = "with --instrument=select: also ask which rows of a write the conditions "
-			"of earlier statements match, before it and behind it (BPM, APM)"},
+			"of earlier statements match, before it and after it (BPM, APM)"},
 	{.name = "both",
 		OPTION_FLAG(struct run_command_options, both),
 		.help = "run each with --instrument=off and with the other mode (trigger when none "
@@ -671,7 +671,7 @@ static enum exit_status run(const struct command *command, int argc, char **argv
 	if (runs.single && (count > 1 || runs.levels.count > 1 || options.repeat > 1 ||
 				   options.shuffle || options.both || options.servers.count > 1))
 		return command_misused(command,
-			"--output %s is for one run, and several were asked for", options.output);
+			"--output %s is for one run, and this command makes several", options.output);
 	if (options.nodes.count && options.servers.count)
 		return command_misused(command, RUNS_NODE_MISUSED);
 	if (!runs.single && !runs_folder(options.output))

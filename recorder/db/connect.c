@@ -36,7 +36,7 @@ MYSQL *db_connect(const struct db_login *login, const char *node, const struct d
 	}
 	if (mysql_query(db, "set session " OWN_READING ", " OWN_LOGIN) ||
 		mysql_set_character_set(db, "utf8mb4")) {
-		db_error(db, node, "cannot set sql_mode and kin", err);
+		db_error(db, node, "cannot set sql_mode and other session variables", err);
 		mysql_close(db);
 		return NULL;
 	}

@@ -165,7 +165,7 @@ static void say_trouble(const struct proxy *proxy, struct trace_writer_stats *to
 		proxy->say("no room for the trace: nothing is recorded until there is; clients are "
 			   "served on");
 	else if (!now.paused && told->paused && !now.stopped)
-		proxy->say("room for the trace again: recording goes on, %llu records were lost",
+		proxy->say("there is room for the trace again: recording continues, %llu records were lost",
 			(unsigned long long)now.lost_records);
 	*told = now;
 }

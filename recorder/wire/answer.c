@@ -138,7 +138,7 @@ static void reply_columns_end(struct wire *w, struct wire_command *c, const stru
 	struct wire_reply reply;
 
 	if (!wire_is_rows_end(w, p) || !wire_eof_parse(p->payload, &reply)) {
-		wire_make_opaque(w, "no EOF behind the column definitions");
+		wire_make_opaque(w, "no EOF after the column definitions");
 		return;
 	}
 	expect_rows(w, c);
@@ -284,7 +284,7 @@ static void reply_prepared_end(struct wire *w, struct wire_command *c, const str
 	struct wire_reply reply;
 
 	if (!wire_is_rows_end(w, p) || !wire_eof_parse(p->payload, &reply)) {
-		wire_make_opaque(w, "no EOF behind the definitions of a prepared statement");
+		wire_make_opaque(w, "no EOF after the definitions of a prepared statement");
 		return;
 	}
 	c->prepared.status = reply.status;

@@ -132,10 +132,10 @@ def test_errors():
         "check", "--from=elle", SKEW).expect(1).out, "the format is told by its beginning"
     for name, text in (("words.txt", "read the manual\n"), ("README.md", "# isotrace\n")):
         isotrace("check", write(name, text)).expect(
-            4, "nor does it begin like a history of another tool; if it is one, say whose with "
+            4, "nor does it begin like a history of another tool; if it is one, name the tool with "
             "--from")
     isotrace("check", write("package.json", '{"type": "module"}\n')).expect(
-        4, "taken for a history of elle-json")
+        4, "begins like a history of elle-json")
     isotrace("check", "--from=trace", SKEW).expect(4, "nor does it begin")
     for options in ((), ("--salvage",)):
         empty = isotrace("check", *options, write("empty", "")).expect(4, "it is empty")

@@ -51,7 +51,7 @@ def test_mistakes():
     isotrace().expect(2, "isotrace: no command given\nisotrace: try 'isotrace help'")
     isotrace("shwo", DEMO).expect(2, "there is no command 'shwo'; did you mean 'show'?")
     isotrace("help", "xyzzy").expect(2, "there is no command 'xyzzy'\n")
-    isotrace("--color", "show").expect(2, "options stand behind the command")
+    isotrace("--color", "show").expect(2, "options follow the command")
     isotrace("show", "--colour=never", DEMO).expect(2, "did you mean '--color'?")
     isotrace("stats", DEMO, "--format=jsn").expect(2, "did you mean 'json'?\nisotrace: try "
                                                    "'isotrace stats --help'")

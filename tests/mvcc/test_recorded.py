@@ -91,10 +91,10 @@ def test_rows_that_the_trace_does_not_have():
 def test_what_a_serializable_transaction_read_stays():
     """Recorded at REPEATABLE READ on MySQL 9.7 and altered to say SERIALIZABLE, as of a server whose reads do not lock; the
     servers themselves wait in these schedules, and read-stays-* are what they answered."""
-    for name, texts in (("gap", ["answered (0), and with this change it would answer (1)",
-                                 "answered (80), and with this change it would answer (122)"]),
-                        ("column", ["answered (20) (50), and with this change it would answer (21) (50)"]),
-                        ("change", ["answered (50); with what T1, which was open all the time, had changed before, it "
+    for name, texts in (("gap", ["answered (0), and after this change it would answer (1)",
+                                 "answered (80), and after this change it would answer (122)"]),
+                        ("column", ["answered (20) (50), and after this change it would answer (21) (50)"]),
+                        ("change", ["answered (50); with the rows that T1, which was open all the time, had changed before, it "
                                     "would be (20)"])):
         found = check(os.path.join(RECORDED, "known", "unlocked-read-%s.itr" % name), "--oracle=mvcc",
                       status=1)

@@ -334,7 +334,7 @@ START_TEST(elle_errors)
 		"in:1 (byte 38): expected a vector of micro-operations (this is no history of transactions), found `3}'");
 	refuse(IMPORT_ELLE, "{:type :invoke :process 0 :value [[:q]]}", "in:1 (byte 40)");
 	refuse(IMPORT_ELLE, "[{:type :ok :process 0 :value []}", "before its closing bracket");
-	refuse(IMPORT_ELLE, "[] {}", "behind the closing bracket");
+	refuse(IMPORT_ELLE, "[] {}", "after the closing bracket");
 	refuse(IMPORT_ELLE, "hello", "expected an operation (a map), found `hello'");
 	refuse(IMPORT_ELLE, "{:type :ok :process 99999999999999999999 :value []}",
 		"beyond 64 bits");
@@ -443,7 +443,7 @@ START_TEST(dbcop_bincode)
 	for (size_t len = 0; len < in.len; len++)
 		refuse_bytes(IMPORT_DBCOP, span_of(in.data, len), "ends inside a record");
 	buf_add_char(&in, 0);
-	refuse_bytes(IMPORT_DBCOP, buf_span(&in), "bytes behind the last session");
+	refuse_bytes(IMPORT_DBCOP, buf_span(&in), "bytes after the last session");
 	in.len = header + 24;
 	put_event(&in, 2, 7, 1, 1);
 	refuse_bytes(IMPORT_DBCOP, buf_span(&in), "expected a byte 0 or 1");
@@ -481,7 +481,7 @@ START_TEST(dbcop_json)
 	refuse(IMPORT_DBCOP_JSON, "[[{\"committed\":true}]]", "without events");
 	refuse(IMPORT_DBCOP_JSON, "[[", "ends inside the history");
 	refuse(IMPORT_DBCOP_JSON, "[7]", "in:1 (byte 1): expected a session");
-	refuse(IMPORT_DBCOP_JSON, "[] 7", "behind the history");
+	refuse(IMPORT_DBCOP_JSON, "[] 7", "after the history");
 	refuse(IMPORT_DBCOP_JSON, "7", "expected an object or an array");
 	refuse(IMPORT_DBCOP_JSON, "{\"data\":7}", "expected an array of sessions");
 	refuse(IMPORT_DBCOP_JSON, "", "ends inside the history");

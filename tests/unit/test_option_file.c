@@ -198,7 +198,7 @@ START_TEST(mistakes)
 	write_file("main.cnf", "[client]\nlimit=5\n");
 	ck_assert(chmod(path_of("main.cnf"), 0666) == 0);
 	ck_assert(read_main(&files, &t, NULL, &err));
-	ck_assert(t.limit == 1 && strstr(files.warnings.data, "anybody may write"));
+	ck_assert(t.limit == 1 && strstr(files.warnings.data, "every user may write"));
 	option_files_release(&files);
 	unlink(path_of("main.cnf"));
 	ck_assert(!read_main(&files, &t, NULL, &err));

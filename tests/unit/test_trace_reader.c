@@ -331,7 +331,7 @@ START_TEST(nothing_follows_the_footer)
 	read_bytes(&file, false, false, &out);
 	ck_assert(out.totals.clean);
 	forge_block(&file, marker, 2, 10, 2);
-	expect_damage(&file, "a block behind the footer", 2, 4);
+	expect_damage(&file, "a block after the footer", 2, 4);
 	/* A footer that counts otherwise is told, and is no reason to stop. */
 	buf_clear(&file);
 	buf_clear(&body);

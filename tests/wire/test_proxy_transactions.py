@@ -91,7 +91,7 @@ TXN_CASES = {
          ("auto", 1, "autocommit")]),
     "failed definition, then rollback": (
         [sql("begin", AUTO | IN), sql("create table t (a int)", error=1050), sql("rollback", AUTO)],
-        ["begin", ("end", 0, "rollback behind a failed statement that may have committed")]),
+        ["begin", ("end", 0, "rollback after a failed statement that may have committed")]),
     "parse error does not": ([sql("begin", AUTO | IN), sql("create nonsense", error=1064),
                               sql("commit", AUTO)], ["begin", ("end", 1, "commit")]),
     "call": ([sql("begin", AUTO | IN), sql("call p()", AUTO)],

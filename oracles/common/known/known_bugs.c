@@ -204,7 +204,7 @@ static bool final_clause(struct judge *j, struct span rest, bool *holds)
 	enum row_test test;
 
 	if (!test_word(word, &test))
-		return misunderstood(j, "behind the table stands is, has or lacks");
+		return misunderstood(j, "the table must be followed by is, has or lacks");
 	if (!parse_expect(j, rest, &expect))
 		return false;
 	if (expect.outcome != SCENARIO_OUTCOME_ROWS)
@@ -220,7 +220,7 @@ static bool any_clause(struct judge *j, struct span rest, bool *holds)
 	if (!parse_expect(j, rest, &expect))
 		return false;
 	if (expect.outcome != SCENARIO_OUTCOME_ERROR)
-		return misunderstood(j, "behind any stands error N");
+		return misunderstood(j, "any must be followed by error N");
 	*holds = false;
 	for (size_t i = 0; i < j->e->stmt_count; i++)
 		*holds = *holds || is_expected(&j->e->stmts[i], &expect);
@@ -248,7 +248,7 @@ static bool stmt_clause(struct judge *j, struct span place, struct span rest, bo
 	}
 	if (!test_word(word, &test))
 		return misunderstood(
-			j, "behind the statement stands is, has, lacks, equals or differs from");
+			j, "the statement must be followed by is, has, lacks, equals or differs from");
 	if (!parse_expect(j, rest, &expect))
 		return false;
 	if (test == ROWS_ARE) {
@@ -256,7 +256,7 @@ static bool stmt_clause(struct judge *j, struct span place, struct span rest, bo
 		return true;
 	}
 	if (expect.outcome != SCENARIO_OUTCOME_ROWS || !expect.row_count)
-		return misunderstood(j, "behind has and lacks stand rows");
+		return misunderstood(j, "has and lacks must be followed by rows");
 	*holds = stmt && !stmt->record.error && stmt->set_count &&
 		 rows_pass(&stmt->sets[0], test, &expect);
 	return true;

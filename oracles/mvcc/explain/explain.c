@@ -32,7 +32,7 @@ enum {
 static void add_txn(struct buf *out, const struct mvcc *m, uint32_t txn)
 {
 	if (txn == 0 || txn == STORE_NONE)
-		buf_add_str(out, "nobody");
+		buf_add_str(out, "no transaction");
 	else
 		buf_printf(out, "T%llu", (unsigned long long)m->schedule->txns[txn - 1].number);
 }
@@ -307,18 +307,18 @@ static void describe(struct buf *out, struct mvcc *m, enum note_kind kind, uint3
 		buf_add_str(out, " committed it later.");
 		break;
 	case NOTE_CURRENT_SOURCE:
-		buf_add_str(out, " picked rows by what is committed now, not by its snapshot.");
+		buf_add_str(out, " chose rows by their newest committed versions, not by its snapshot.");
 		break;
 	case NOTE_OWN_WRITE_SHOWS:
-		buf_add_str(out, " shows a row as it left it, with what ");
+		buf_add_str(out, " shows a row as the transaction itself changed it, together with values that ");
 		add_txn(out, m, other);
-		buf_add_str(out, " had written there after the snapshot.");
+		buf_add_str(out, " wrote into it after the snapshot.");
 		break;
 	case NOTE_NOOP_UPDATE:
 		buf_add_str(out, " matched a row as ");
 		add_txn(out, m, other);
 		buf_add_str(out, " had committed it and changed nothing in it: the transaction "
-				 "goes on seeing what its snapshot has of that row.");
+				 "still sees that row as its snapshot has it.");
 		if (m->now.engine == ENGINE_INNODB_SI)
 			buf_add_str(out, " It should have failed with error 1020.");
 		break;
@@ -326,27 +326,27 @@ static void describe(struct buf *out, struct mvcc *m, enum note_kind kind, uint3
 		buf_add_str(out, " still shows a row that ");
 		add_txn(out, m, other);
 		buf_add_str(
-			out, " deleted after the snapshot, beside rows that it changed itself.");
+			out, " deleted after the snapshot, together with rows that the reading transaction changed itself.");
 		break;
 	case NOTE_SPLIT:
 		buf_add_str(out,
-			" judged some rows before and others after the same foreign commit, "
+			" tested some rows before and others after the same commit of another transaction, "
 			"and so missed one that was there all along.");
 		break;
 	case NOTE_SPLIT_GAP:
 		buf_add_str(out,
-			" judged some rows before and others after the same foreign commit, "
-			"and so missed one that came or moved meanwhile.");
+			" tested some rows before and others after the same commit of another transaction, "
+			"and so missed one that was inserted or moved in the meantime.");
 		break;
 	case NOTE_NEEDLESS_BLOCK:
-		buf_add_str(out, " waited, and nobody can have held a lock that it needed.");
+		buf_add_str(out, " waited, although no transaction can have held a lock that it needed.");
 		break;
 	case NOTE_NEEDLESS_DEADLOCK:
-		buf_printf(out, " got error %u, and nobody can have held a lock that it needed.",
+		buf_printf(out, " got error %u, although no transaction can have held a lock that it needed.",
 			m->schedule->stmts[m->now.stmt].in->record.error);
 		break;
 	case NOTE_DIRTY_READ:
-		buf_add_str(out, " read what ");
+		buf_add_str(out, " read rows that ");
 		add_txn(out, m, other);
 		buf_add_str(out, " had not committed.");
 		break;
@@ -584,7 +584,7 @@ static void describe_read(struct buf *out, struct mvcc *m)
 	uint32_t read = x->read - 1;
 
 	if (read != x->stmt) {
-		buf_add_str(out, " changed what ");
+		buf_add_str(out, " changed rows that ");
 		add_txn(out, m, x->other_txn);
 		buf_add_str(out, " had read: ");
 		add_stmt(out, m, read);
@@ -594,7 +594,7 @@ static void describe_read(struct buf *out, struct mvcc *m)
 	}
 	buf_add_str(out, " answered ");
 	add_recorded_rows(out, m->schedule->stmts[read].result);
-	buf_add_str(out, read != x->stmt ? ", and with this change it would answer " : "; with what ");
+	buf_add_str(out, read != x->stmt ? ", and after this change it would answer " : "; with the rows that ");
 	if (read == x->stmt) {
 		add_txn(out, m, x->other_txn);
 		buf_add_str(out, ", which was open all the time, had changed before, it would be ");
@@ -603,10 +603,10 @@ static void describe_read(struct buf *out, struct mvcc *m)
 	buf_add_str(out, ". ");
 	if (read != x->stmt) {
 		add_txn(out, m, x->other_txn);
-		buf_add_str(out, " is SERIALIZABLE and was open all the time: all that it read was locked, gaps "
+		buf_add_str(out, " is SERIALIZABLE and was open all the time. Everything that it read was locked, gaps "
 				 "too, and the change had to wait for its end.");
 	} else {
-		buf_add_str(out, "A read at SERIALIZABLE locks what it meets, and had to wait for that transaction's end.");
+		buf_add_str(out, "A read at SERIALIZABLE locks the rows that it meets, so it had to wait for that transaction's end.");
 	}
 }
 
@@ -826,7 +826,7 @@ void note_mismatch(struct mvcc *m)
 	describe_mismatch(&text, m);
 	note->by_unrecorded_writer = m->unrecorded_writers && (data_alone(m, class) || perhaps_released(m));
 	if (note->by_unrecorded_writer)
-		buf_add_str(&text, " Was every session recorded that writes these tables? One that "
+		buf_add_str(&text, " Was every session recorded that writes these tables? A session that "
 				   "was not, an event or a trigger would explain it.");
 	keep_text(m, note, &text);
 }

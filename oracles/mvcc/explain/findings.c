@@ -170,7 +170,7 @@ static struct span explanation_of(struct mvcc *m, const struct note *note, bool 
 
 	buf_add(&text, note->text.ptr, note->text.len);
 	if (torn)
-		buf_add_str(&text, " The trace is not complete: what it lacks would explain it.");
+		buf_add_str(&text, " The trace is not complete, and the missing records may explain it.");
 	out = arena_copy(&m->verdict->arena, buf_span(&text));
 	buf_release(&text);
 	return out;
