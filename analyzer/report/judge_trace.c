@@ -5,12 +5,14 @@
 #include <stdio.h>
 
 #include "adya/adya.h"
+#include "base/map.h"
 #include "common/known/signature.h"
 #include "common/merge_findings.h"
 #include "model/execution/execution.h"
 #include "model/history/load.h"
 #include "mvcc/mvcc.h"
 #include "report/witness_statements.h"
+#include "server/flavour.h"
 
 enum judge_oracle { ORACLE_AUTO, ORACLE_ADYA, ORACLE_MVCC, ORACLE_ALL };
 const char *const judge_oracles[] = {"auto", "adya", "mvcc", "all", NULL};
@@ -89,27 +91,56 @@ static bool load_trace(struct history *history, const struct judge_options *opti
 	return loaded;
 }
 
-/* The solver reads statements and answers, not versions.  *ran is false when the trace has no
+/* What the solver left open. */
+struct solved {
+	bool ran;
+	struct map open; /* statements that it did not decide: statement_key() */
+};
+
+static uint64_t statement_key(uint32_t session, uint32_t number)
+{
+	return (uint64_t)session << 32 | number;
+}
+
+struct solving {
+	struct solved *solved;
+	const struct execution *execution;
+};
+
+static void note_judged(void *context, const struct mvcc_judged *judged)
+{
+	const struct solving *solving = context;
+	const struct execution_stmt *stmt = judged->stmt;
+
+	if (stmt && judged->reason)
+		map_put(&solving->solved->open,
+			statement_key(solving->execution->sessions[stmt->session].number, stmt->record.number), 1);
+}
+
+/* The solver reads statements and answers, not versions.  It does not run when the trace has no
  * initial rows and the oracle was not asked for by name. */
 static bool check_mvcc(const struct judge_options *options, const char *path,
-	const struct contract *contract, struct verdict *verdict, bool *ran, struct err *err)
+	const struct contract *contract, struct verdict *verdict, struct solved *solved, struct err *err)
 {
 	struct execution_load_options load = {.salvage = options->salvage};
 	struct execution execution = {0};
+	struct solving solving = {solved, &execution};
 	struct schedule schedule;
 
 	if (!execution_load(&execution, path, &load, err))
 		return false;
-	*ran = options->oracle == ORACLE_MVCC;
+	solved->ran = options->oracle == ORACLE_MVCC;
 	for (size_t i = 0; i < execution.table_count; i++)
-		*ran |= execution.tables[i].has_initial;
-	if (*ran) {
+		solved->ran |= execution.tables[i].has_initial;
+	if (solved->ran) {
 		schedule_init(&schedule, &execution);
 		mvcc_check(&schedule,
 			&(struct mvcc_options){.contract = contract,
 				.per_class_max = (uint32_t)options->examples,
 				.budget = options->budget,
-				.all_sessions = options->all_sessions},
+				.all_sessions = options->all_sessions,
+				.judged = note_judged,
+				.context = &solving},
 			verdict);
 		known_attach(verdict, &execution);
 		schedule_release(&schedule);
@@ -118,15 +149,37 @@ static bool check_mvcc(const struct judge_options *options, const char *path,
 	return true;
 }
 
-static void check_adya(const struct judge_options *options, const struct history *history,
-	const struct contract *contract, struct verdict *verdict)
+/* The solver knows the rules of InnoDB and TiDB. */
+static bool is_modelled(const struct history *history)
 {
+	enum server_flavour flavour = server_flavour_named(strtab_get(&history->strings, history->flavour));
+
+	return server_has_innodb(flavour) || flavour == SERVER_TIDB;
+}
+
+static bool is_solved(const void *context, uint32_t session, uint32_t number)
+{
+	const struct solved *solved = context;
+
+	return map_get(&solved->open, statement_key(session, number)) == MAP_NONE;
+}
+
+/* A statement that the solver decided is verified, whatever adya knows of it; one that adya decided needs no
+ * solver.  So of two coverages the one that adya makes, which asks the solver, is left. */
+static void check_adya(const struct judge_options *options, const struct history *history,
+	const struct contract *contract, const struct solved *solved, struct verdict *verdict)
+{
+	if (solved->ran)
+		verdict_forget_coverage(verdict);
 	adya_check(history,
 		&(struct adya_options){.contract = contract,
 			.session = !options->no_strong,
 			.realtime = !options->no_strong,
 			.per_class_max = (uint32_t)options->examples,
-			.budget = options->budget},
+			.budget = options->budget,
+			.tests_max = options->predicate_tests,
+			.is_verified = solved->ran ? is_solved : NULL,
+			.context = solved},
 		verdict);
 }
 
@@ -152,26 +205,10 @@ static bool count_cycles_left_out(const struct history *history, const struct co
 	return true;
 }
 
-/* Probes tell versions, which adya needs; without them the solver finds them itself.  So of `all`
- * those that have something to go by are run, and the verdict rests on them; where none has, adya
- * says what is missing. */
-static bool check_oracles(const struct judge_options *options, const char *path,
-	const struct history *history, const struct contract *contract, struct verdict *verdict,
-	struct err *err)
+static void note_not_run(const struct judge_options *options, const struct history *history, bool solved,
+	bool versions, struct verdict *verdict)
 {
-	bool solved = false, versions = history->counts.probes > 0;
-
-	if (options->oracle == ORACLE_MVCC || options->oracle == ORACLE_ALL ||
-		(options->oracle == ORACLE_AUTO && !versions)) {
-		if (!check_mvcc(options, path, contract, verdict, &solved, err))
-			return false;
-	}
-	if (options->oracle == ORACLE_ADYA || (options->oracle == ORACLE_ALL && versions) ||
-		(options->oracle != ORACLE_MVCC && !solved))
-		check_adya(options, history, contract, verdict);
-	else if (!count_cycles_left_out(history, contract, verdict, err))
-		return false;
-	else if (options->oracle == ORACLE_ALL)
+	if (options->oracle == ORACLE_ALL && !versions)
 		verdict->note = "adya: not run, the trace has no versions (isorec prepare)";
 	if (options->oracle == ORACLE_ALL && !solved)
 		verdict->note = "mvcc: not run, the trace has no initial rows";
@@ -179,6 +216,27 @@ static bool check_oracles(const struct judge_options *options, const char *path,
 		history->sets_snapshots && promises_snapshots(history))
 		verdict->note = "a statement sets innodb_snapshot_isolation: judged by what holds "
 				"without it";
+}
+
+/* Probes tell versions, which adya needs; initial rows are what the solver needs.  Every oracle that has something
+ * to go by is run, and the verdict rests on all of them; where none has, adya says what is missing. */
+static bool check_oracles(const struct judge_options *options, const char *path,
+	const struct history *history, const struct contract *contract, struct verdict *verdict,
+	struct err *err)
+{
+	struct solved solved = {.ran = false};
+	bool versions = history->counts.probes > 0;
+	bool ok = options->oracle == ORACLE_ADYA || (options->oracle == ORACLE_AUTO && versions && !is_modelled(history)) ||
+		  check_mvcc(options, path, contract, verdict, &solved, err);
+
+	if (ok && (options->oracle == ORACLE_ADYA || (options->oracle != ORACLE_MVCC && (versions || !solved.ran))))
+		check_adya(options, history, contract, &solved, verdict);
+	else if (ok)
+		ok = count_cycles_left_out(history, contract, verdict, err);
+	map_release(&solved.open);
+	if (!ok)
+		return false;
+	note_not_run(options, history, solved.ran, versions, verdict);
 	verdict_undecided(verdict,
 		"what the server promised, which the trace does not name (--contract)",
 		is_server_lost(history, options));

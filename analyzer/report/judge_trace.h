@@ -17,7 +17,7 @@ struct judge_options {
 	int oracle; /* of judge_oracles */
 	const char *contract, *contract_file;
 	bool salvage, no_strong, all_sessions;
-	uint64_t examples, budget;
+	uint64_t examples, budget, predicate_tests;
 	enum output_when progress;
 };
 
@@ -50,9 +50,9 @@ extern const char *const judge_oracles[];
 		.argument = "NAME", \
 		OPTION_CHOICE(struct_type, member.oracle), \
 		.choices = judge_oracles, \
-		.preset = "adya where the trace has probes, else mvcc where it has initial rows", \
+		.preset = "all that the trace has evidence for", \
 		.help = "traces: adya (versions from probes), mvcc (the schedule executed again " \
-			"on a model), or all"}, \
+			"on a model), or all, which also says why one was not run"}, \
 	{.name = "contract", \
 		.argument = "NAME", \
 		OPTION_STRING(struct_type, member.contract), \
@@ -75,6 +75,12 @@ extern const char *const judge_oracles[];
 	{.name = "no-strong", \
 		OPTION_FLAG(struct_type, member.no_strong), \
 		.help = "traces: leave out the levels with session and real-time order"}, \
+	{.name = "predicate-tests", \
+		.argument = "N", \
+		OPTION_UINT(struct_type, member.predicate_tests), \
+		.preset = "2000000000", \
+		.help = "oracle adya: how often a row's version is compared with a WHERE clause, in " \
+			"all; the statements past it are named, and more decides them"}, \
 	{.name = "budget", \
 		.argument = "N", \
 		OPTION_UINT(struct_type, member.budget), \

@@ -7,6 +7,7 @@
 #include "adya/adya_internal.h"
 #include "adya/components.h"
 #include "adya/explain.h"
+#include "adya/levels.h"
 #include "adya/witness.h"
 #include "base/bug.h"
 #include "base/mem.h"
@@ -605,7 +606,23 @@ static void add_suspicions(struct adya *a, const struct cycles *exact)
 
 /* ---- levels and coverage ---- */
 
-static void add_levels(struct adya *a, const struct cycles *cycles)
+/* Something that may have written is not in the trace, or what it wrote is not known: no order of versions is
+ * certain to be whole. */
+static bool has_open_writes(const struct adya *a)
+{
+	const struct history_counts *counts = &a->history->counts;
+
+	return !a->history->complete || counts->orders_unknown || counts->unseen_writes || counts->txns_mixed ||
+	       counts->lost_records || counts->opaque_sessions;
+}
+
+/* PL-1 asks nothing of reads.  `reads`: a read is open, or its edges are not in the graph. */
+static bool is_in_doubt(bool writes, bool reads, int level)
+{
+	return writes || (reads && level != CYCLE_PL_1);
+}
+
+static void add_levels(struct adya *a, const struct level_answers *answers, bool open_reads)
 {
 	static const char *const names[CYCLE_ORDER_COUNT][CYCLE_LEVEL_COUNT] = {
 		{"PL-1", "PL-2", "PL-2+", "PL-2.99", "PL-SI", "PL-3"},
@@ -613,80 +630,128 @@ static void add_levels(struct adya *a, const struct cycles *cycles)
 			"strong-session-PL-2.99", "strong-session-PL-SI", "strong-session-PL-3"},
 		{"strong-PL-1", "strong-PL-2", "strong-PL-2+", "strong-PL-2.99", "strong-PL-SI",
 			"strong-PL-3"}};
+	bool open_writes = has_open_writes(a);
 
 	for (int order = 0; order < CYCLE_ORDER_COUNT; order++) {
 		if ((order == CYCLE_SESSION && !a->options->session) ||
 			(order == CYCLE_REALTIME && !a->options->realtime))
 			continue;
 		for (int level = 0; level < CYCLE_LEVEL_COUNT; level++) {
-			enum level_answer answer = cycles->levels[order][level];
+			enum level_answer answer = answers->levels[order][level];
 
 			/* PL-2 and up forbid G1a and G1b as well. */
 			if (level >= CYCLE_PL_2 && (a->seen_g1a || a->seen_g1b))
 				answer = LEVEL_FAILS;
-			/* No cycle among certain edges is no proof while others are uncertain. */
 			if (answer == LEVEL_HOLDS &&
-				(a->verdict->undecided || !a->history->complete))
+				is_in_doubt(open_writes, open_reads || a->dependencies.explanation.is_dirty, level))
 				answer = LEVEL_UNDECIDED;
 			verdict_level(a->verdict, names[order][level], answer);
 		}
 	}
 }
 
-static uint32_t first_without_probe(const struct history *h)
+static const char *const open_reasons[OPEN_REASON_COUNT] = {
+	[OPEN_INEXACT] = "reads with an inexact probe",
+	[OPEN_ORDER] = "reads of rows whose versions have no known order",
+	[OPEN_TESTS] = "predicates past the limit of tests (--predicate-tests)",
+	[OPEN_NO_PROBE] = "statements without a probe",
+	[OPEN_UNVERIFIED] = "reads of which the probe does not tell all rows exactly",
+	[OPEN_NO_VERSION] = "reads that no version of a row explains",
+	[OPEN_NO_EXPLANATION] = "reads of several possible versions, of which none was found that keeps the contract",
+	[OPEN_WRITTEN_OUTSIDE] = "reads of versions written outside the trace",
+	[OPEN_WRITE_NOT_RECORDED] = "reads of versions whose writing was recorded, but not what it wrote",
+	[OPEN_WRITER_INEXACT] = "reads of versions whose writer is not known exactly",
+	[OPEN_UNKNOWN_OUTCOME] = "reads from transactions of unknown outcome",
+	[OPEN_PERHAPS_REPLACED] = "reads of versions that a write which is not known exactly may have replaced",
+	[OPEN_OWN_WRITES] = "own writes that are perhaps not all known",
+};
+
+static bool is_judged(const struct history_stmt *stmt)
 {
-	for (uint32_t i = 0; i < h->stmt_count; i++)
-		if (h->stmts[i].flags & HISTORY_STMT_DATA &&
-			!(h->stmts[i].flags & (HISTORY_STMT_PROBE | HISTORY_STMT_INJECTED)))
-			return i;
-	return HISTORY_NONE;
+	return stmt->flags & (HISTORY_STMT_DATA | HISTORY_STMT_PROBE) && !(stmt->flags & HISTORY_STMT_INJECTED);
 }
 
-static void add_example(struct adya *a, const char *reason, uint32_t stmt)
+static bool is_verified(const struct adya *a, const struct history_stmt *stmt)
+{
+	return a->options->is_verified && a->options->is_verified(a->options->context,
+						  a->history->sessions[stmt->session].number, stmt->number);
+}
+
+/* Why a statement is open, from all that was found out about it. */
+static enum open_reason open_reason_of(const struct adya *a, const struct level_answers *answers, uint32_t i)
+{
+	static const enum open_reason of[UNDECIDED_COUNT] = {[UNDECIDED_INEXACT] = OPEN_INEXACT,
+		[UNDECIDED_ORDER] = OPEN_ORDER,
+		[UNDECIDED_BUDGET] = OPEN_TESTS};
+	const struct dependencies *d = &a->dependencies;
+	const struct history_stmt *stmt = &a->history->stmts[i];
+
+	if (stmt->flags & HISTORY_STMT_DATA && !(stmt->flags & HISTORY_STMT_PROBE))
+		return OPEN_NO_PROBE;
+	if (a->open[i] != OPEN_NOT)
+		return (enum open_reason)a->open[i];
+	if (d->open && d->open[i])
+		return of[d->open[i] - 1];
+	if (d->explanation.impossible_in && d->explanation.impossible_in[i])
+		return OPEN_NO_VERSION;
+	if (answers->open && answers->open[i])
+		return OPEN_NO_EXPLANATION;
+	if (d->explanation.unverified && d->explanation.unverified[i])
+		return OPEN_UNVERIFIED;
+	return OPEN_NOT;
+}
+
+/* Are the edges of such a statement in the graph of an explanation? */
+static bool has_edges(enum open_reason reason)
+{
+	return reason == OPEN_NOT || reason == OPEN_UNVERIFIED || reason == OPEN_NO_EXPLANATION;
+}
+
+/* Counts statements.  True: the graph lacks edges of some.  The example of a reason is the statement that was sent
+ * first, wherever its record stands. */
+static bool add_statements(struct adya *a, const struct level_answers *answers)
 {
 	const struct history *h = a->history;
+	uint64_t counts[OPEN_REASON_COUNT] = {0};
+	uint32_t first[OPEN_REASON_COUNT] = {0};
+	bool lacks = false;
 
-	if (stmt != HISTORY_NONE)
-		verdict_example(a->verdict, reason,
-			&(struct finding_step){.stmt = stmt,
-				.session = h->sessions[h->stmts[stmt].session].number,
-				.number = h->stmts[stmt].number},
-			NULL);
+	for (uint32_t i = 0; i < h->stmt_count; i++) {
+		enum open_reason reason;
+
+		if (!is_judged(&h->stmts[i]))
+			continue;
+		reason = open_reason_of(a, answers, i);
+		lacks |= !has_edges(reason);
+		if (reason == OPEN_NOT || is_verified(a, &h->stmts[i])) {
+			a->verdict->decided++;
+			continue;
+		}
+		lacks |= reason == OPEN_UNVERIFIED;
+		if (!counts[reason]++ || h->stmts[i].begin_seq < h->stmts[first[reason]].begin_seq)
+			first[reason] = i;
+	}
+	for (int reason = OPEN_NOT + 1; reason < OPEN_REASON_COUNT; reason++) {
+		const struct history_stmt *stmt = &h->stmts[first[reason]];
+
+		verdict_undecided(a->verdict, open_reasons[reason], counts[reason]);
+		if (counts[reason])
+			verdict_example(a->verdict, open_reasons[reason],
+				&(struct finding_step){.stmt = first[reason],
+					.session = h->sessions[stmt->session].number,
+					.number = stmt->number},
+				NULL);
+	}
+	return lacks;
 }
 
 static void add_coverage(struct adya *a)
 {
-	static const char *const reasons[UNDECIDED_COUNT] = {
-		[UNDECIDED_INEXACT] = "reads with an inexact probe",
-		[UNDECIDED_BLIND] = "reads of which not all is seen (joins, subqueries, UNION, "
-				    "DISTINCT, LIMIT, conditions that could not be recorded)",
-		[UNDECIDED_ORDER] = "reads of objects without a known version order",
-		[UNDECIDED_ABSENT] = "absent rows that could be several versions",
-		[UNDECIDED_MATCH] = "rows that a predicate did not return, not yet there or no longer, or "
-				    "whose match with it is not known",
-		[UNDECIDED_UNSEEN] = "rows that writes which are not known exactly may have "
-				     "deleted",
-		[UNDECIDED_OTHERS] = "absent rows that sessions which were not recorded may have "
-				     "deleted (--all-writers)",
-		[UNDECIDED_BUDGET] = "predicate tests past the limit",
-	};
 	const struct history *h = a->history;
-	const struct dependencies *d = &a->dependencies;
 	struct verdict *v = a->verdict;
 
-	v->decided += d->decided;
-	for (int i = 0; i < UNDECIDED_COUNT; i++) {
-		verdict_undecided(v, reasons[i], d->undecided[i]);
-		if (d->undecided[i])
-			add_example(a, reasons[i], d->first[i]);
-	}
-	verdict_undecided(v, "objects without a known version order", h->counts.orders_unknown);
-	verdict_undecided(v, "statements without a probe", h->counts.stmts_without_probe);
-	if (h->counts.stmts_without_probe)
-		add_example(a, "statements without a probe", first_without_probe(h));
+	verdict_undecided(v, "rows whose versions have no known order", h->counts.orders_unknown);
 	verdict_undecided(v, "writes that are not known exactly", h->counts.unseen_writes);
-	verdict_undecided(v, "transactions of unknown outcome that nobody saw",
-		h->counts.unknown_outcomes - h->counts.unknown_counted_committed);
 	verdict_undecided(v,
 		"transactions that a CALL, an EXECUTE or several statements in one text may have "
 		"ended and begun anew",
@@ -737,7 +802,8 @@ static void graph_part(void *data, unsigned part)
 		&(struct dependencies_options){.session = a->options->session,
 			.realtime = a->options->realtime,
 			.unseen = a->unseen_anywhere,
-			.others = a->other_writers});
+			.others = a->other_writers,
+			.tests_max = a->options->tests_max});
 }
 
 static void judge_part(void *data, unsigned part)
@@ -758,9 +824,12 @@ void adya_check(
 	const struct history *history, const struct adya_options *options, struct verdict *verdict)
 {
 	struct adya a = {.history = history, .options = options, .verdict = verdict};
+	struct level_answers answers;
 	struct cycles cycles;
 	struct judging judging = {&a, &cycles};
+	bool lacks_edges;
 
+	a.open = mem_zero(history->stmt_count, sizeof(*a.open));
 	read_writers(&a);
 	look_for_unseen(&a);
 	parallel_run(graph_part, &judging, 2);
@@ -768,8 +837,8 @@ void adya_check(
 	for (size_t i = 0; i < cycles.count; i++)
 		add_cycle(&a, &cycles.cycles[i], false);
 	add_of_stronger_levels(&a, &cycles);
-	if (a.dependencies.undecided[UNDECIDED_INEXACT] ||
-		a.dependencies.undecided[UNDECIDED_OTHERS])
+	levels_decide(&a, &cycles, &answers);
+	if (a.dependencies.undecided[UNDECIDED_INEXACT] || a.dependencies.left_to_others)
 		add_suspicions(&a, &cycles);
 	for (uint32_t i = 0; i < a.limiter_count; i++) {
 		/* The count goes to the last one listed of its kind. */
@@ -782,10 +851,14 @@ void adya_check(
 		}
 	}
 	components_add(verdict, history, &a.dependencies, &cycles);
+	verdict->chosen = a.dependencies.explanation.meeting_count;
+	lacks_edges = add_statements(&a, &answers);
 	add_coverage(&a);
-	add_levels(&a, &cycles);
+	add_levels(&a, &answers, lacks_edges);
 	verdict->contract = options->contract->name;
 	verdict_sort(verdict);
+	levels_release(&answers);
 	cycles_release(&cycles);
 	dependencies_release(&a.dependencies);
+	free(a.open);
 }

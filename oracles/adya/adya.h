@@ -4,10 +4,13 @@
  * and says which of Adya's phenomena are in it (semantics.md, sections 1 to 4).
  *
  * Nodes are committed transactions; an unknown outcome counts as committed only where somebody saw
- * its writes.  Edges rest on exact probes; what rests on an inexact one, on an object without a
- * known version order, or on a predicate that cannot be evaluated is counted as undecided and draws
- * no edge.  So every cycle reported is real; but for suspicions: cycles that are there only with
- * reads of items that are not exact, and that would be violations.
+ * its writes.  Certain edges rest on exact probes, and findings on certain edges alone.  So every cycle
+ * reported is real; but for suspicions: cycles that are there only with reads of items that are not
+ * exact, and that would be violations.
+ *
+ * A read that may have met one of several versions gets one of them by an explanation (explanation.h).  A
+ * level holds where an explanation satisfies it.  Statements for which none was found are undecided, and
+ * named.
  */
 #ifndef ADYA_ADYA_H
 #define ADYA_ADYA_H
@@ -21,6 +24,11 @@ struct adya_options {
 	bool session, realtime; /* the strong variants too */
 	uint32_t per_class_max; /* findings listed a class; 0: the default */
 	uint64_t budget;        /* of the search for witnesses (common/graph/cycles.h); 0: the default */
+	uint64_t tests_max;     /* (predicate, version) tests; 0: the default (dependencies.h) */
+	/* Did another oracle verify the answer of this statement?  Then it needs no verification here.  NULL: none
+	 * did. */
+	bool (*is_verified)(const void *context, uint32_t session, uint32_t number);
+	const void *context;
 };
 
 void adya_check(

@@ -14,6 +14,25 @@ struct limiter {
 	uint64_t more;
 };
 
+/* Why a statement is not decided. */
+enum open_reason {
+	OPEN_NOT, /* it is decided, or there is nothing to decide */
+	OPEN_INEXACT,
+	OPEN_ORDER,
+	OPEN_TESTS,
+	OPEN_NO_PROBE,
+	OPEN_UNVERIFIED,
+	OPEN_NO_VERSION,
+	OPEN_NO_EXPLANATION,
+	OPEN_WRITTEN_OUTSIDE,
+	OPEN_WRITE_NOT_RECORDED,
+	OPEN_WRITER_INEXACT,
+	OPEN_UNKNOWN_OUTCOME,
+	OPEN_PERHAPS_REPLACED,
+	OPEN_OWN_WRITES,
+	OPEN_REASON_COUNT
+};
+
 struct adya {
 	const struct history *history;
 	const struct adya_options *options;
@@ -28,7 +47,15 @@ struct adya {
 	uint64_t tag;
 	/* A statement changed rows, and what it changed is not in the trace; or may have. */
 	bool unseen_anywhere;
+	uint8_t *open; /* by statement: enum open_reason */
 };
+
+/* A read of the statement is not decided. */
+static inline void adya_open(struct adya *a, uint32_t stmt, enum open_reason reason)
+{
+	if (stmt != HISTORY_NONE && a->open[stmt] == OPEN_NOT)
+		a->open[stmt] = (uint8_t)reason;
+}
 
 /* A version that a session wrote which was not recorded: its name says so. */
 static inline bool adya_is_foreign(const struct adya *a, uint32_t version)

@@ -8,6 +8,7 @@
 #ifndef ADYA_DEPENDENCIES_H
 #define ADYA_DEPENDENCIES_H
 
+#include "adya/explanation.h"
 #include "common/graph/graph.h"
 #include "model/history/history.h"
 
@@ -16,17 +17,14 @@ struct predicate_edge {
 	uint32_t seen;    /* the version in the predicate's version set */
 	uint32_t changed; /* the version that changed the matches */
 	bool forced;      /* it follows from the row's absence alone */
+	bool of_snapshot; /* the predicate was evaluated on its transaction's snapshot (positions.h) */
 };
 
+/* Why a read gives no certain edges. */
 enum undecided {
-	UNDECIDED_INEXACT, /* reads by a probe that is not exact */
-	UNDECIDED_BLIND,   /* reads of a table whose condition is not known, or spans tables */
-	UNDECIDED_ORDER,   /* reads of objects without a known version order */
-	UNDECIDED_ABSENT,  /* "no row" that could be several versions */
-	UNDECIDED_MATCH,   /* (predicate, object) */
-	UNDECIDED_UNSEEN,  /* the same: rows that were not returned, of tables with unseen writes */
-	UNDECIDED_OTHERS,  /* ... that sessions which were not recorded may have deleted */
-	UNDECIDED_BUDGET,  /* ... past the limit of tests */
+	UNDECIDED_INEXACT, /* its probe is not exact */
+	UNDECIDED_ORDER,   /* the version order of the object is not known */
+	UNDECIDED_BUDGET,  /* a predicate past the limit of tests */
 	UNDECIDED_COUNT
 };
 
@@ -36,18 +34,28 @@ struct dependencies {
 	uint32_t *txn_of;  /* by node */
 	struct predicate_edge *predicate_edges;
 	size_t predicate_edge_count, predicate_edge_capacity;
-	/* Operations and (predicate, object) pairs that gave certain edges or certainly none; and
-	 * the others, by reason. */
+	/* Reads and (predicate, object) pairs that gave certain edges or certainly none; and reads that are
+	 * in no graph, by reason. */
 	uint64_t decided;
 	uint64_t undecided[UNDECIDED_COUNT];
-	uint32_t first[UNDECIDED_COUNT]; /* the first statement concerned; NONE: no statement */
+	uint8_t *open; /* by statement: enum undecided + 1; NULL: none */
+	/* Reads that may have met one of several versions: for those the explanation chooses one. */
+	struct explanation explanation;
+	/* Certain edges that were left to the explanation, as sessions that were not recorded may have
+	 * deleted rows. */
+	uint64_t left_to_others;
+	struct dependency_builder *builder; /* for the explanation; NULL: none is needed */
 };
+
+/* (predicate, version) tests; see struct dependencies_options. */
+#define PREDICATE_TESTS_DEFAULT ((uint64_t)2 * 1000 * 1000 * 1000)
 
 struct dependencies_options {
 	bool session, realtime; /* edges of these orders too */
 	bool inexact;           /* reads of items that are not exact draw edges as well */
 	bool unseen;            /* any table may have versions that are not in the history */
 	bool others;            /* sessions that were not recorded may have deleted rows */
+	uint64_t tests_max;     /* (predicate, version) tests in all; 0: the default */
 };
 
 /* Is the transaction a node? */

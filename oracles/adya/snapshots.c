@@ -24,11 +24,9 @@ static void judge_unwritten(struct adya *a, uint32_t txn, const struct history_o
 		!h->tables[h->objects[v->object].table].has_initial_rows) {
 		bool ours = a->tag && !v->name_is_bytes && v->name >> VERSION_TAG_SHIFT == a->tag;
 
-		verdict_undecided(a->verdict,
-			ours && !adya_sees_writes(a, h->objects[v->object].table)
-				? "reads of versions whose writing was recorded, but not what it wrote"
-				: "reads of versions written outside the trace",
-			1);
+		adya_open(a, op->stmt,
+			ours && !adya_sees_writes(a, h->objects[v->object].table) ? OPEN_WRITE_NOT_RECORDED
+										  : OPEN_WRITTEN_OUTSIDE);
 		return;
 	}
 	adya_add_read(a, CLASS_GARBAGE_READ, txn, HISTORY_NONE, op, HISTORY_NONE,
@@ -72,8 +70,7 @@ static void judge_read(struct adya *a, uint32_t txn, const struct history_op *op
 		return;
 	/* A call, or several statements in one text, may have been several transactions. */
 	if (!(v->flags & HISTORY_VERSION_EXACT) || h->txns[v->txn].flags & HISTORY_TXN_MIXED) {
-		verdict_undecided(
-			a->verdict, "reads of versions whose writer is not known exactly", 1);
+		adya_open(a, op->stmt, OPEN_WRITER_INEXACT);
 		return;
 	}
 	/* What ROLLBACK TO took back was rolled back, whatever became of its transaction. */
@@ -83,15 +80,13 @@ static void judge_read(struct adya *a, uint32_t txn, const struct history_op *op
 			"wrote and then rolled back");
 	} else if (!history_committed(h, v->txn)) {
 		/* One of G1a and G1b, or neither: its writer's outcome is not known. */
-		verdict_undecided(a->verdict, "reads from transactions of unknown outcome", 1);
+		adya_open(a, op->stmt, OPEN_UNKNOWN_OUTCOME);
 	} else if (v->flags & HISTORY_VERSION_REPLACED) {
 		a->seen_g1b = true;
 		add_bad_read(a, CLASS_G1B, txn, op, "committed after it read", ", which",
 			"itself replaced before it committed");
 	} else if (v->flags & HISTORY_VERSION_INTERMEDIATE) {
-		verdict_undecided(a->verdict,
-			"reads of versions that a write which is not known exactly may have replaced",
-			1);
+		adya_open(a, op->stmt, OPEN_PERHAPS_REPLACED);
 	}
 	if (v->stmt != HISTORY_NONE && op->stmt != HISTORY_NONE &&
 		h->stmts[v->stmt].begin_seq > h->stmts[op->stmt].end_seq)
@@ -198,11 +193,11 @@ static uint32_t own_latest(
 }
 
 /* Its latest write may be one that nobody saw. */
-static bool knows_own(struct adya *a, uint32_t object)
+static bool knows_own(struct adya *a, const struct history_op *read)
 {
-	if (adya_sees_writes(a, a->history->objects[object].table))
+	if (adya_sees_writes(a, a->history->objects[read->object].table))
 		return true;
-	verdict_undecided(a->verdict, "own writes that are perhaps not all known", 1);
+	adya_open(a, read->stmt, OPEN_OWN_WRITES);
 	return false;
 }
 
@@ -218,7 +213,7 @@ static void judge_own_undone(
 	if (latest == op->version || (latest == HISTORY_NONE && !its_own) ||
 		(latest != HISTORY_NONE &&
 			!(h->versions[latest].flags & HISTORY_VERSION_EXACT)) ||
-		!knows_own(a, op->object))
+		!knows_own(a, op))
 		return;
 	if (latest == HISTORY_NONE)
 		adya_add_read(a, CLASS_OWN_WRITE, own->txn, HISTORY_NONE, op, HISTORY_NONE,
@@ -255,7 +250,7 @@ static void judge_own(
 	struct arena *arena = &a->verdict->arena;
 	uint32_t own = view->written;
 
-	if (own == HISTORY_NONE || own == op->version || !knows_own(a, op->object))
+	if (own == HISTORY_NONE || own == op->version || !knows_own(a, op))
 		return;
 	adya_add_read(a, CLASS_OWN_WRITE, txn, h->versions[op->version].txn, op, own,
 		SAY(a, "%.*s wrote version %.*s of %.*s and then read version %.*s (%.*s).",

@@ -150,6 +150,12 @@ void verdict_undecided(struct verdict *verdict, const char *reason, uint64_t cou
 	add_reason(verdict, reason, count);
 }
 
+void verdict_forget_coverage(struct verdict *verdict)
+{
+	verdict->decided = verdict->undecided = verdict->unsupported = 0;
+	verdict->reason_count = 0;
+}
+
 void verdict_unsupported(struct verdict *verdict, const char *reason, uint64_t count)
 {
 	if (count == 0)

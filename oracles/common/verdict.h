@@ -193,6 +193,7 @@ struct verdict {
 	struct verdict_level levels[VERDICT_LEVELS_MAX];
 	size_t level_count;
 	uint64_t decided, undecided, unsupported;
+	uint64_t chosen; /* reads of a row for which the explanation chose one of several possible versions */
 	struct verdict_reason reasons[VERDICT_REASONS_MAX];
 	size_t reason_count;
 };
@@ -217,6 +218,8 @@ void verdict_undecided(struct verdict *verdict, const char *reason, uint64_t cou
  * a reason that nobody counted: nothing. */
 void verdict_example(struct verdict *verdict, const char *reason, const struct finding_step *example,
 	const struct finding_step *culprit);
+/* What was decided and what was not: nothing yet. */
+void verdict_forget_coverage(struct verdict *verdict);
 bool verdict_has_example(const struct verdict *verdict, const char *reason);
 /* ... as unsupported: not modelled.  Reasons past the number kept are counted under one name. */
 void verdict_unsupported(struct verdict *verdict, const char *reason, uint64_t count);

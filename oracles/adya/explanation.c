@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "adya/explanation.h"
+
+#include <stdlib.h>
+
+#include "adya/dependencies_internal.h"
+#include "base/mem.h"
+
+enum {
+	SETTLE_ROUNDS = 4, /* how often positions follow choices that differ from what they suggested */
+	TRIED_MAX = 8,     /* choices of one meeting that are given up before it keeps its last one */
+};
+
+void explanation_add(struct explanation *e, const struct meeting *meeting)
+{
+	MEM_RESERVE(e->meetings, e->meeting_count + 1, e->meeting_capacity);
+	e->meetings[e->meeting_count++] = *meeting;
+}
+
+void explanation_release(struct explanation *e)
+{
+	free(e->meetings);
+	free(e->edges);
+	free(e->unverified);
+	free(e->unsteady);
+	free(e->impossible_in);
+	*e = (struct explanation){0};
+}
+
+struct chooser {
+	struct dependencies *out;
+	struct dependency_builder *b;
+	const struct history *history;
+	struct positions positions;
+	/* The predicate that tests speak of: of this operation; whether its condition is known. */
+	uint32_t op;
+	bool tests;
+	/* Objects of each table that a committed transaction wrote; made when first asked for. */
+	uint32_t *written, *written_head;
+};
+
+/* ---- positions ---- */
+
+static uint32_t view_of(const struct chooser *c, const struct history_op *op)
+{
+	return place_of_view(&c->positions, c->out->node_of[op->txn], op->stmt,
+		view_is_snapshot(&c->history->txns[op->txn], op->read_kind));
+}
+
+static bool has_view(const struct history_op *op)
+{
+	return op->stmt != HISTORY_NONE;
+}
+
+/* Versions follow each other in the order in which their transactions committed. */
+static void constrain_by_orders(struct chooser *c)
+{
+	const struct history *h = c->history;
+
+	for (uint32_t o = 0; o < h->object_count; o++) {
+		const struct history_object *object = &h->objects[o];
+		uint32_t before = GRAPH_NONE;
+
+		for (uint32_t i = 0; object->order_known && i < object->installed_count; i++) {
+			uint32_t node = node_of_version(c->b, h->order[object->first_order + i]);
+
+			if (node == GRAPH_NONE)
+				continue;
+			if (before != GRAPH_NONE)
+				positions_follow(&c->positions, before, node);
+			before = node;
+		}
+	}
+}
+
+/* The commit of the version that was read came before the view, the commit of the next one after it. */
+static void constrain_by_reads(struct chooser *c)
+{
+	const struct history *h = c->history;
+	uint32_t count = c->positions.txn_count;
+
+	for (uint32_t node = 0; node < count; node++) {
+		const struct history_txn *t = &h->txns[c->out->txn_of[node]];
+
+		for (uint32_t i = t->first_op; i < t->first_op + t->op_count; i++) {
+			const struct history_op *op = &h->ops[i];
+			struct link link;
+
+			if (op->kind != HISTORY_READ || op->version == HISTORY_NONE ||
+				!(op->flags & HISTORY_OP_EXACT) || !has_view(op))
+				continue;
+			link = c->b->links[op->version];
+			if (link.next == LINK_ASIDE)
+				continue;
+			if (link.writer != GRAPH_NONE && link.writer != node)
+				positions_seen(&c->positions, link.writer, view_of(c, op));
+			if (link.next < count && link.next != node)
+				positions_missed(&c->positions, link.next, view_of(c, op));
+		}
+	}
+}
+
+static void constrain_by_predicates(struct chooser *c)
+{
+	const struct history *h = c->history;
+
+	for (size_t i = 0; i < c->out->predicate_edge_count; i++) {
+		const struct predicate_edge *edge = &c->out->predicate_edges[i];
+		const struct history_predicate *p = &h->predicates[edge->predicate];
+		uint32_t view = place_of_view(
+			&c->positions, c->out->node_of[p->txn], p->stmt, edge->of_snapshot);
+		uint32_t writer = node_of_version(c->b, edge->changed);
+
+		if (p->stmt == HISTORY_NONE)
+			continue;
+		if (h->versions[edge->changed].position <= h->versions[edge->seen].position)
+			positions_seen(&c->positions, writer, view);
+		else
+			positions_missed(&c->positions, writer, view);
+	}
+}
+
+/* ---- one meeting ---- */
+
+/* A meeting with what is asked about it again and again. */
+struct choice {
+	const struct meeting *meeting;
+	const struct history_op *op;
+	const uint32_t *order; /* versions by place */
+	uint32_t count;        /* installed ones */
+	uint32_t node;         /* of the reader */
+	struct look look;      /* of a predicate, where tests can be made */
+	bool tests;
+	bool set; /* the whole version set was recorded: a row that is not in it was not there */
+};
+
+static struct choice choice_of(struct chooser *c, const struct meeting *m, uint32_t object)
+{
+	const struct history *h = c->history;
+	const struct history_op *op = &h->ops[m->op];
+	const struct history_object *o = &h->objects[object];
+	struct choice choice = {.meeting = m,
+		.op = op,
+		.order = h->order + o->first_order,
+		.count = o->order_known ? o->installed_count : 0,
+		.node = c->out->node_of[op->txn]};
+
+	if (m->kind == MEETING_NO_ROW || !c->tests)
+		return choice;
+	choice.look = look_at(c->b, m->op, choice.node, object);
+	choice.tests = choice.look.chain != NULL;
+	choice.set = choice.look.p->flags & HISTORY_PREDICATE_SET;
+	return choice;
+}
+
+static enum match test_place(struct chooser *c, const struct choice *choice, uint32_t place)
+{
+	if (version_is_absent(c->history, choice->order[place]))
+		return MATCH_NO;
+	return choice->tests ? look_test(c->b, &choice->look, place) : MATCH_UNKNOWN;
+}
+
+/* Not from the future; and the unborn version not of an object that was there from the beginning. */
+static bool is_seeable(const struct chooser *c, const struct choice *choice, uint32_t place)
+{
+	const struct history *h = c->history;
+	uint32_t version = choice->order[place], stmt = h->versions[version].stmt;
+
+	if (place == 0)
+		return !object_was_there(h, &h->objects[h->versions[version].object]);
+	return stmt == HISTORY_NONE || !has_view(choice->op) ||
+	       h->stmts[stmt].begin_seq <= h->stmts[choice->op->stmt].end_seq;
+}
+
+/* Does the recorded answer allow that the read met this version? */
+static bool is_possible(struct chooser *c, const struct choice *choice, uint32_t place)
+{
+	bool absent = version_is_absent(c->history, choice->order[place]);
+
+	if (!is_seeable(c, choice, place))
+		return false;
+	switch ((enum meeting_kind)choice->meeting->kind) {
+	case MEETING_NO_ROW:
+		return absent;
+	case MEETING_NOT_RETURNED:
+		return (absent || !choice->set) && test_place(c, choice, place) != MATCH_YES;
+	case MEETING_RETURNED:
+		return choice->order[place] == choice->look.seen;
+	case MEETING_UNLISTED:
+		return true;
+	}
+	return false;
+}
+
+/* The version that was current at the view. */
+static uint32_t current_place(const struct chooser *c, const struct choice *choice)
+{
+	uint64_t view = c->positions.key[view_of(c, choice->op)];
+	uint32_t place = choice->count - 1;
+
+	while (place > 0) {
+		uint32_t node = node_of_version(c->b, choice->order[place]);
+
+		if (node == GRAPH_NONE ||
+			(node != choice->node && c->positions.key[place_of_commit(node)] < view))
+			break;
+		place--;
+	}
+	return place;
+}
+
+/* The possible place next to `place`, passing by the nearest `skip` of them; HISTORY_NONE: there is none. */
+static uint32_t nearest_possible(struct chooser *c, const struct choice *choice, uint32_t place, uint32_t skip)
+{
+	/* Nearly always. */
+	if (skip == 0 && place < choice->count && is_possible(c, choice, place))
+		return place;
+	for (uint32_t step = 0; step < choice->count; step++) {
+		if (step <= place && is_possible(c, choice, place - step) && skip-- == 0)
+			return place - step;
+		if (step && place + step < choice->count && is_possible(c, choice, place + step) &&
+			skip-- == 0)
+			return place + step;
+	}
+	return HISTORY_NONE;
+}
+
+/* ---- edges ---- */
+
+/* May the version at `place` change the matches, compared with the one before it?  Where a result holds
+ * what the rows hold, every version of a row that takes part changes it. */
+static bool may_change(struct chooser *c, const struct choice *choice, uint32_t place)
+{
+	enum match before = test_place(c, choice, place - 1), here = test_place(c, choice, place);
+
+	if (before == MATCH_UNKNOWN || here == MATCH_UNKNOWN || before != here)
+		return true;
+	return choice->meeting->kind == MEETING_UNLISTED && here == MATCH_YES;
+}
+
+static void draw(struct chooser *c, const struct choice *choice, uint32_t from, uint32_t to, enum graph_kind kind)
+{
+	struct explanation *e = &c->out->explanation;
+
+	if (from == GRAPH_NONE || to == GRAPH_NONE || from == to)
+		return;
+	MEM_RESERVE(e->edges, e->edge_count + 1, e->edge_capacity);
+	e->edges[e->edge_count++] = (struct chosen_edge){
+		from, to, (uint32_t)(choice->meeting - e->meetings), (uint8_t)kind};
+}
+
+/* As add_from_version() in predicate_dependencies.c, but where a match is not known, it is taken to change:
+ * an edge more than there is can only make a level harder to satisfy. */
+static void draw_edges(struct chooser *c, const struct choice *choice, uint32_t place)
+{
+	bool item = choice->meeting->kind == MEETING_NO_ROW;
+	uint32_t i = place;
+
+	while (i > 0 && !item && !may_change(c, choice, i))
+		i--;
+	if (i > 0)
+		draw(c, choice, node_of_version(c->b, choice->order[i]), choice->node,
+			item ? GRAPH_WR : GRAPH_PREDICATE_WR);
+	i = place + 1;
+	while (i < choice->count && !item && !may_change(c, choice, i))
+		i++;
+	if (i < choice->count)
+		draw(c, choice, choice->node, node_of_version(c->b, choice->order[i]),
+			item ? GRAPH_RW : GRAPH_PREDICATE_RW);
+}
+
+/* ---- all meetings ---- */
+
+static void use_predicate(struct chooser *c, const struct meeting *m)
+{
+	if (m->kind == MEETING_NO_ROW || m->op == c->op)
+		return;
+	c->op = m->op;
+	c->tests = choose_predicate(c->b, m->op);
+}
+
+static void find_written(struct chooser *c)
+{
+	const struct history *h = c->history;
+	uint32_t count = 0;
+
+	c->written_head = mem_zero((size_t)h->table_count + 1, sizeof(*c->written_head));
+	c->written = mem_realloc(NULL, h->object_count, sizeof(*c->written));
+	for (uint32_t t = 0; t < h->table_count; t++) {
+		c->written_head[t] = count;
+		for (uint32_t i = c->b->objects_head[t]; i < c->b->objects_head[t + 1]; i++) {
+			const struct history_object *o = &h->objects[c->b->objects_of[i]];
+			bool written = false;
+
+			for (uint32_t k = 0; k < o->installed_count && !written; k++)
+				written = node_of_version(c->b, h->order[o->first_order + k]) != GRAPH_NONE;
+			if (written)
+				c->written[count++] = c->b->objects_of[i];
+		}
+	}
+	c->written_head[h->table_count] = count;
+}
+
+static void mark(bool **marks, const struct history *h, uint32_t stmt)
+{
+	if (!*marks)
+		*marks = mem_zero(h->stmt_count, sizeof(**marks));
+	if (stmt != HISTORY_NONE)
+		(*marks)[stmt] = true;
+}
+
+/* The rows that took part are not known at all: any row of the table may have. */
+static void draw_table(struct chooser *c, const struct meeting *m)
+{
+	const struct history_op *op = &c->history->ops[m->op];
+	uint32_t table = c->history->predicates[op->predicate].table;
+
+	if (!c->written)
+		find_written(c);
+	for (uint32_t i = c->written_head[table]; i < c->written_head[table + 1]; i++) {
+		struct choice choice;
+
+		if (c->b->tests_left == 0) {
+			count_undecided(c->b, UNDECIDED_BUDGET, op->stmt);
+			return;
+		}
+		c->b->tests_left--;
+		choice = choice_of(c, m, c->written[i]);
+		if (choice.count)
+			draw_edges(c, &choice, current_place(c, &choice));
+	}
+}
+
+static void draw_meeting(struct chooser *c, const struct meeting *m)
+{
+	struct choice choice;
+
+	use_predicate(c, m);
+	if (m->kind == MEETING_UNLISTED)
+		mark(&c->out->explanation.unverified, c->history, c->history->ops[m->op].stmt);
+	if (m->object == HISTORY_NONE) {
+		draw_table(c, m);
+		return;
+	}
+	if (m->place == HISTORY_NONE)
+		return;
+	choice = choice_of(c, m, m->object);
+	if (m->kind == MEETING_NOT_RETURNED && test_place(c, &choice, m->place) == MATCH_UNKNOWN)
+		mark(&c->out->explanation.unverified, c->history, choice.op->stmt);
+	draw_edges(c, &choice, m->place);
+}
+
+/* Chooses places by the positions.  Where the version that was current is not possible, the nearest that is
+ * becomes a constraint on positions.  True: there are new constraints. */
+static bool choose_places(struct chooser *c)
+{
+	struct explanation *e = &c->out->explanation;
+	size_t before = c->positions.count;
+
+	for (size_t i = 0; i < e->meeting_count; i++) {
+		struct meeting *m = &e->meetings[i];
+		struct choice choice;
+		uint32_t current, node, view;
+
+		if (m->object == HISTORY_NONE)
+			continue;
+		use_predicate(c, m);
+		choice = choice_of(c, m, m->object);
+		current = current_place(c, &choice);
+		m->place = m->first = nearest_possible(c, &choice, current, 0);
+		if (m->place == HISTORY_NONE || m->place == current || m->kind == MEETING_RETURNED)
+			continue;
+		view = view_of(c, choice.op);
+		node = node_of_version(c->b, choice.order[m->place]);
+		if (node != GRAPH_NONE && node != choice.node)
+			positions_seen(&c->positions, node, view);
+		node = m->place + 1 < choice.count ? node_of_version(c->b, choice.order[m->place + 1])
+						   : GRAPH_NONE;
+		if (node != GRAPH_NONE && node != choice.node)
+			positions_missed(&c->positions, node, view);
+	}
+	return c->positions.count > before;
+}
+
+/* How the choices fit the positions that they led to. */
+static void count_misfits(struct chooser *c)
+{
+	struct explanation *e = &c->out->explanation;
+
+	e->is_steady = true;
+	for (size_t i = 0; i < e->meeting_count; i++) {
+		const struct meeting *m = &e->meetings[i];
+		const struct history_op *op = &c->history->ops[m->op];
+		struct choice choice;
+		bool steady = op->stmt != HISTORY_NONE && !positions_is_early(&c->positions, view_of(c, op));
+
+		if (m->object != HISTORY_NONE && m->place == HISTORY_NONE) {
+			/* A row that a predicate did not match is no G1a, whoever wrote it. */
+			if (op->read_kind == PROBE_READ_DIRTY)
+				e->is_dirty |= m->kind == MEETING_NO_ROW;
+			else
+				mark(&e->impossible_in, c->history, op->stmt);
+			continue;
+		}
+		if (m->object != HISTORY_NONE && m->kind != MEETING_RETURNED && steady) {
+			choice = choice_of(c, m, m->object);
+			steady = m->place == current_place(c, &choice);
+		}
+		if (!steady) {
+			e->is_steady = false;
+			mark(&e->unsteady, c->history, op->stmt);
+		}
+	}
+}
+
+static void chooser_init(struct chooser *c, struct dependencies *d)
+{
+	*c = (struct chooser){.out = d, .b = d->builder, .history = d->builder->history, .op = HISTORY_NONE};
+}
+
+static void chooser_release(struct chooser *c)
+{
+	positions_release(&c->positions);
+	free(c->written);
+	free(c->written_head);
+}
+
+void explanation_choose(struct dependencies *d)
+{
+	struct chooser c;
+
+	chooser_init(&c, d);
+	positions_init(&c.positions, c.history, d->txn_of, c.b->graph.txn_count);
+	constrain_by_orders(&c);
+	constrain_by_reads(&c);
+	constrain_by_predicates(&c);
+	for (int round = 0; round < SETTLE_ROUNDS; round++) {
+		positions_settle(&c.positions);
+		if (!choose_places(&c))
+			break;
+	}
+	count_misfits(&c);
+	for (size_t i = 0; i < d->explanation.meeting_count; i++)
+		draw_meeting(&c, &d->explanation.meetings[i]);
+	chooser_release(&c);
+}
+
+bool explanation_give_up(struct dependencies *d, uint32_t edge)
+{
+	struct meeting *m = &d->explanation.meetings[d->explanation.edges[edge].meeting];
+	struct chooser c;
+	struct choice choice;
+	uint32_t place;
+
+	if (m->changed)
+		return true;
+	if (m->object == HISTORY_NONE || m->kind == MEETING_RETURNED || m->tried == TRIED_MAX)
+		return false;
+	chooser_init(&c, d);
+	use_predicate(&c, m);
+	choice = choice_of(&c, m, m->object);
+	place = nearest_possible(&c, &choice, m->first, m->tried + 1u);
+	if (place == HISTORY_NONE)
+		return false;
+	m->place = place;
+	m->tried++;
+	m->changed = true;
+	return true;
+}
+
+void explanation_redraw(struct dependencies *d)
+{
+	struct explanation *e = &d->explanation;
+	struct chooser c;
+	size_t kept = 0;
+
+	chooser_init(&c, d);
+	for (size_t i = 0; i < e->edge_count; i++) {
+		if (!e->meetings[e->edges[i].meeting].changed)
+			e->edges[kept++] = e->edges[i];
+	}
+	e->edge_count = kept;
+	for (size_t i = 0; i < e->meeting_count; i++) {
+		if (!e->meetings[i].changed)
+			continue;
+		e->meetings[i].changed = false;
+		draw_meeting(&c, &e->meetings[i]);
+	}
+	e->is_steady = false;
+}
+
+void explanation_graph(const struct dependencies *d, struct graph *out)
+{
+	const struct graph *g = &d->graph;
+	struct graph_builder builder;
+
+	graph_builder_init(&builder, g->txn_count);
+	builder.node_count = g->node_count;
+	for (uint32_t v = 0; v < g->node_count; v++) {
+		for (uint32_t e = g->head[v]; e < g->head[v + 1]; e++)
+			graph_builder_add(&builder, v, g->to[e], (enum graph_kind)g->kind[e], g->detail[e]);
+	}
+	for (size_t i = 0; i < d->explanation.edge_count; i++) {
+		const struct chosen_edge *edge = &d->explanation.edges[i];
+
+		graph_builder_add(&builder, edge->from, edge->to, (enum graph_kind)edge->kind,
+			EXPLANATION_CHOSEN | (uint32_t)i);
+	}
+	graph_build(out, &builder);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Explanations of reads that may have met one of several versions of a row (semantics.md, section 2a).
+ *
+ * A *meeting* is a read of one row whose version the answer does not tell.  An explanation chooses a version
+ * for each meeting, one that the recorded answer allows, and draws the edges that follow from it.  What the
+ * chosen edges and the certain ones together satisfy, holds: there is a reading of the evidence that does.
+ * What the certain edges alone contradict, fails.  Only where neither is so, the question stays open.
+ *
+ * At first each meeting gets the version that was current at the position of its view (positions.h).
+ */
+#ifndef ADYA_EXPLANATION_H
+#define ADYA_EXPLANATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/graph/graph.h"
+
+struct dependencies;
+
+enum meeting_kind {
+	MEETING_NOT_RETURNED, /* a predicate did not return the row */
+	MEETING_RETURNED,     /* the version is known, but not all versions that change the matches are */
+	MEETING_UNLISTED,     /* the result does not tell which rows took part in it */
+	MEETING_NO_ROW,       /* a read of one key found no row */
+};
+
+struct meeting {
+	uint32_t op;     /* of the history */
+	uint32_t object; /* HISTORY_NONE: any row of the predicate's table */
+	uint32_t place;  /* of the chosen version in the object's order; HISTORY_NONE: none is possible */
+	uint32_t first;  /* the place that was chosen first */
+	uint8_t kind;    /* enum meeting_kind */
+	uint8_t tried;   /* choices that were given up */
+	bool changed;    /* its edges are to be drawn anew */
+};
+
+struct chosen_edge {
+	uint32_t from, to;
+	uint32_t meeting;
+	uint8_t kind; /* enum graph_kind */
+};
+
+struct explanation {
+	struct meeting *meetings;
+	size_t meeting_count, meeting_capacity;
+	struct chosen_edge *edges;
+	size_t edge_count, edge_capacity;
+	/* By statement: rows took part in its answer in a way that was not computed here, so that the answer
+	 * is not verified.  NULL: none. */
+	bool *unverified;
+	/* Every meeting has the version that was current at its view, and every view and commit has a moment
+	 * within its interval: what each transaction saw is a state that there was when the trace says so. */
+	bool is_steady;
+	bool *unsteady; /* by statement: with a meeting for which that is not so; NULL: none */
+	bool is_dirty;       /* dirty reads met versions that nobody committed, so that no edges are drawn for them */
+	bool *impossible_in; /* by statement: with a meeting for which no version is possible; NULL: none */
+};
+
+void explanation_add(struct explanation *explanation, const struct meeting *meeting);
+void explanation_release(struct explanation *explanation);
+
+/* Chooses a version for each meeting and draws its edges. */
+void explanation_choose(struct dependencies *dependencies);
+/* Gives up the choice that a chosen edge comes from for one that was not tried; explanation_redraw() then draws
+ * the edges of all that were given up.  False: there is no other choice. */
+bool explanation_give_up(struct dependencies *dependencies, uint32_t edge);
+void explanation_redraw(struct dependencies *dependencies);
+
+/* In the details of explanation_graph(): the rest is the number of a chosen edge. */
+#define EXPLANATION_CHOSEN (UINT32_C(1) << 31)
+
+/* The certain edges of the dependencies and the chosen ones. */
+void explanation_graph(const struct dependencies *dependencies, struct graph *out);
+
+#endif

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "adya/levels.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+enum {
+	ATTEMPTS_MAX = 64,                      /* explanations tried after the first */
+	ATTEMPT_EDGES_MAX = 100 * 1000 * 1000, /* edges of all their graphs together */
+};
+
+/* The level that forbids a class of cycles and little else. */
+static enum cycle_level level_against(enum cycle_class class)
+{
+	switch (class) {
+	case CYCLE_G0:
+		return CYCLE_PL_1;
+	case CYCLE_G1C:
+		return CYCLE_PL_2;
+	case CYCLE_G_SINGLE:
+		return CYCLE_PL_2PLUS;
+	case CYCLE_G_NONADJACENT:
+		return CYCLE_PL_SI;
+	case CYCLE_G2_ITEM:
+		return CYCLE_PL_2_99;
+	case CYCLE_G2:
+		return CYCLE_PL_3;
+	}
+	return CYCLE_PL_3;
+}
+
+/* ---- the contract ---- */
+
+/* The levels (bits of enum cycle_level) that the contract promises to transactions of a level. */
+static unsigned promised_levels(const struct adya *a, uint8_t level)
+{
+	unsigned promised = 0;
+
+	for (int class = 0; class < CYCLE_CLASS_COUNT; class++) {
+		const char *rule;
+
+		if (contract_judge(a->options->contract, level,
+			    finding_class_of_cycle((enum cycle_class) class, CYCLE_PLAIN),
+			    &rule) == SEVERITY_VIOLATION)
+			promised |= 1u << level_against((enum cycle_class) class);
+	}
+	return promised;
+}
+
+static unsigned failing_levels(const struct cycles *cycles)
+{
+	unsigned failing = 0;
+
+	for (int level = 0; level < CYCLE_LEVEL_COUNT; level++)
+		failing |= (unsigned)(cycles->levels[CYCLE_PLAIN][level] != LEVEL_HOLDS) << level;
+	return failing;
+}
+
+/* The transactions of a level and above, with the data edges between them. */
+static void cut_level(const struct adya *a, const struct graph *graph, uint8_t level, struct graph *out)
+{
+	uint32_t *inside = mem_realloc(NULL, graph->node_count, sizeof(*inside));
+
+	for (uint32_t v = 0; v < graph->node_count; v++) {
+		bool is = v < graph->txn_count && a->history->txns[a->dependencies.txn_of[v]].level >= level;
+
+		inside[v] = is ? 0 : GRAPH_NONE;
+	}
+	graph_cut(out, graph, GRAPH_MASK_DATA, inside);
+	free(inside);
+	free(out->origin); /* a graph of its own */
+	out->origin = NULL;
+}
+
+/* Chosen edges of forbidden cycles: their statements are open. */
+static bool mark_cycles(const struct adya *a, const struct cycles *cycles, unsigned forbidden, bool *open)
+{
+	const struct explanation *e = &a->dependencies.explanation;
+	bool marked = false;
+
+	for (size_t i = 0; i < cycles->count; i++) {
+		const struct cycle *cycle = &cycles->cycles[i];
+
+		if (cycle->order != CYCLE_PLAIN || !(forbidden >> level_against(cycle->class) & 1))
+			continue;
+		for (uint32_t k = 0; k < cycle->length; k++) {
+			uint32_t detail = cycle->steps[k].detail, stmt;
+
+			if (!(detail & EXPLANATION_CHOSEN))
+				continue;
+			stmt = a->history->ops[e->meetings[e->edges[detail & ~EXPLANATION_CHOSEN].meeting].op].stmt;
+			if (stmt != HISTORY_NONE)
+				open[stmt] = marked = true;
+		}
+	}
+	return marked;
+}
+
+/* Is what the contract forbids in the explained graph, and not by certain edges alone?  Then the statements
+ * concerned are marked in `open`. */
+static bool breaks_contract(const struct adya *a, const struct graph *explained, bool *open)
+{
+	const struct history *h = a->history;
+	unsigned levels = 0;
+	bool broken = false;
+
+	for (uint32_t v = 0; v < explained->txn_count; v++)
+		levels |= 1u << h->txns[a->dependencies.txn_of[v]].level;
+	for (uint8_t level = 0; levels >> level; level++) {
+		unsigned promised = levels >> level & 1 ? promised_levels(a, level) : 0;
+		struct cycles with, without;
+		struct graph cut;
+		unsigned news;
+
+		if (!promised)
+			continue;
+		cut_level(a, explained, level, &cut);
+		cycles_find(&with, &cut, &(struct cycles_options){.budget = a->options->budget});
+		graph_release(&cut);
+		news = failing_levels(&with) & promised;
+		if (news) {
+			cut_level(a, &a->dependencies.graph, level, &cut);
+			cycles_find(&without, &cut, &(struct cycles_options){.budget = a->options->budget});
+			graph_release(&cut);
+			news &= ~failing_levels(&without);
+			cycles_release(&without);
+		}
+		if (news) {
+			broken = true;
+			mark_cycles(a, &with, news, open);
+		}
+		cycles_release(&with);
+	}
+	return broken;
+}
+
+/* ---- levels ---- */
+
+static bool is_open(const struct level_answers *out)
+{
+	for (int order = 0; order < CYCLE_ORDER_COUNT; order++)
+		for (int level = 0; level < CYCLE_LEVEL_COUNT; level++)
+			if (out->levels[order][level] == LEVEL_UNDECIDED)
+				return true;
+	return false;
+}
+
+/* What this explanation satisfies, holds. */
+static void take_levels(struct level_answers *out, const struct cycles *explained)
+{
+	for (int order = 0; order < CYCLE_ORDER_COUNT; order++) {
+		for (int level = 0; level < CYCLE_LEVEL_COUNT; level++) {
+			if (out->levels[order][level] == LEVEL_UNDECIDED &&
+				explained->levels[order][level] == LEVEL_HOLDS)
+				out->levels[order][level] = LEVEL_HOLDS;
+		}
+	}
+}
+
+/* Gives up choices of cycles that stand against a level which is open.  False: there are no others. */
+static bool try_others(struct adya *a, const struct level_answers *out, const struct cycles *explained)
+{
+	bool changed = false;
+
+	for (size_t i = 0; i < explained->count; i++) {
+		const struct cycle *cycle = &explained->cycles[i];
+		bool given_up = false;
+
+		if (out->levels[cycle->order][level_against(cycle->class)] != LEVEL_UNDECIDED &&
+			out->levels[cycle->order][CYCLE_PL_3] != LEVEL_UNDECIDED)
+			continue;
+		for (uint32_t k = 0; k < cycle->length && !given_up; k++) {
+			uint32_t detail = cycle->steps[k].detail;
+
+			given_up = detail & EXPLANATION_CHOSEN && cycle->steps[k].kind < GRAPH_SESSION &&
+				   explanation_give_up(&a->dependencies, detail & ~EXPLANATION_CHOSEN);
+		}
+		changed |= given_up;
+	}
+	if (changed)
+		explanation_redraw(&a->dependencies);
+	return changed;
+}
+
+static void find_explained(const struct adya *a, const struct graph *graph, struct cycles *cycles)
+{
+	cycles_find(cycles, graph,
+		&(struct cycles_options){.session = a->options->session,
+			.realtime = a->options->realtime,
+			.budget = a->options->budget});
+}
+
+/* The first explanation is the one that the contract is judged by: it alone keeps snapshots whole. */
+static void judge_contract(struct adya *a, const struct graph *explained, bool is_cyclic, struct level_answers *out)
+{
+	struct explanation *e = &a->dependencies.explanation;
+	bool *open = mem_zero(a->history->stmt_count, sizeof(*open));
+	bool any = false;
+
+	if (is_cyclic)
+		any = breaks_contract(a, explained, open);
+	for (uint32_t i = 0; e->unsteady && i < a->history->stmt_count; i++) {
+		any |= e->unsteady[i];
+		open[i] |= e->unsteady[i];
+	}
+	if (any)
+		out->open = open;
+	else
+		free(open);
+}
+
+void levels_decide(struct adya *a, const struct cycles *certain, struct level_answers *out)
+{
+	const struct explanation *e = &a->dependencies.explanation;
+	uint64_t edges = 0;
+
+	*out = (struct level_answers){.open = NULL};
+	memcpy(out->levels, certain->levels, sizeof(out->levels));
+	if (!e->edge_count && !e->unsteady)
+		return;
+	for (int order = 0; order < CYCLE_ORDER_COUNT; order++)
+		for (int level = 0; level < CYCLE_LEVEL_COUNT; level++)
+			if (out->levels[order][level] == LEVEL_HOLDS)
+				out->levels[order][level] = LEVEL_UNDECIDED;
+	for (int attempt = 0; attempt <= ATTEMPTS_MAX && (attempt == 0 || is_open(out)); attempt++) {
+		struct graph graph;
+		struct cycles explained;
+		bool more;
+
+		explanation_graph(&a->dependencies, &graph);
+		find_explained(a, &graph, &explained);
+		take_levels(out, &explained);
+		if (attempt == 0)
+			judge_contract(a, &graph, explained.component_count > 0, out);
+		edges += graph.edge_count;
+		more = edges < ATTEMPT_EDGES_MAX && is_open(out) && try_others(a, out, &explained);
+		graph_release(&graph);
+		cycles_release(&explained);
+		if (!more)
+			break;
+	}
+}
+
+void levels_release(struct level_answers *answers)
+{
+	free(answers->open);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which levels hold, and whether the contract is kept: by the certain edges where these contradict it, by an
+ * explanation where one satisfies it (semantics.md, section 2a).
+ */
+#ifndef ADYA_LEVELS_H
+#define ADYA_LEVELS_H
+
+#include "adya/adya_internal.h"
+#include "common/graph/cycles.h"
+
+struct level_answers {
+	enum level_answer levels[CYCLE_ORDER_COUNT][CYCLE_LEVEL_COUNT];
+	/* By statement: its choices stand in cycles that the contract forbids, and no others were found; or they
+	 * do not fit one state of the database at one moment.  NULL: there are none. */
+	bool *open;
+};
+
+/* `certain`: the cycles of the certain edges. */
+void levels_decide(struct adya *a, const struct cycles *certain, struct level_answers *out);
+void levels_release(struct level_answers *answers);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where commits and views stand on one line of time.
+ *
+ * A *view* is what a read sees: of a snapshot read at REPEATABLE READ or above the transaction's one
+ * snapshot, of any other read the committed state while its statement ran.  The trace says in which
+ * interval each commit and each view lies; what was read says that some commits came before a view and
+ * others after it.  positions_settle() gives each the latest moment that all of this allows.  Where any
+ * choice of moments satisfies the intervals and the constraints, this one does: every moment of a
+ * satisfying choice is at most as late, so no lower end of an interval is missed.
+ *
+ * Positions say which version of a row to try first where the evidence allows several (semantics.md, section
+ * 2a).  They prove nothing by themselves.
+ */
+#ifndef ADYA_POSITIONS_H
+#define ADYA_POSITIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/history/history.h"
+
+struct positions {
+	const struct history *history;
+	uint32_t txn_count; /* committed transactions, numbered as nodes of the dependency graph */
+	/* By node. */
+	uint32_t *commit_begin, *commit_end;     /* the interval of the commit */
+	uint32_t *snapshot_begin, *snapshot_end; /* the interval of the snapshot; HISTORY_NONE: it took none */
+	/* Constraints: `from` comes before `to`.  Numbers as place_of_...() give them. */
+	uint32_t *from, *to;
+	size_t count, from_capacity, to_capacity;
+	/* By place, once settled: what is smaller comes first. */
+	uint64_t *key;
+};
+
+/* `txn_of` has the history's transaction of each node. */
+void positions_init(struct positions *positions, const struct history *history, const uint32_t *txn_of,
+	uint32_t txn_count);
+void positions_release(struct positions *positions);
+
+/* Places of commits and views in `key`. */
+static inline uint32_t place_of_commit(uint32_t node)
+{
+	return node;
+}
+
+/* The view of a read of transaction `node`.  `stmt` is not HISTORY_NONE where `of_snapshot` is false. */
+static inline uint32_t place_of_view(
+	const struct positions *positions, uint32_t node, uint32_t stmt, bool of_snapshot)
+{
+	return of_snapshot ? positions->txn_count + node : 2 * positions->txn_count + stmt;
+}
+
+/* Is the view of such a read the one snapshot of its transaction? */
+static inline bool view_is_snapshot(const struct history_txn *txn, uint8_t read_kind)
+{
+	return read_kind == PROBE_READ_SNAPSHOT && txn->level >= LEVEL_REPEATABLE_READ;
+}
+
+/* The commit of `node` came before the view, or after it. */
+void positions_seen(struct positions *positions, uint32_t node, uint32_t view);
+void positions_missed(struct positions *positions, uint32_t node, uint32_t view);
+/* One commit came before another. */
+void positions_follow(struct positions *positions, uint32_t before, uint32_t after);
+
+/* Gives every commit and view its key.  May be called again after more constraints. */
+void positions_settle(struct positions *positions);
+
+/* Must it come before its interval begins?  Then the constraints contradict the times. */
+bool positions_is_early(const struct positions *positions, uint32_t place);
+
+#endif
