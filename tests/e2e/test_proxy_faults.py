@@ -260,7 +260,7 @@ def disk_full_and_freed():
                 clients.wait(max(clients.acked.values()) + 20)
                 os.unlink(os.path.join(folder, "ballast"))
                 if policy == "drop":
-                    wait_for("recording again", lambda p=proxy: "recording goes on" in p.text())
+                    wait_for("recording again", lambda p=proxy: "recording continues" in p.text())
                 freed = collections.Counter(clients.acked)
                 clients.wait(max(freed.values()) + 50)
                 clients.stop()
