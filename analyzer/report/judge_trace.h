@@ -70,8 +70,8 @@ extern const char *const judge_oracles[];
 		.help = "go on after damage in the middle of a trace; the gap is counted"}, \
 	{.name = "all-sessions", \
 		OPTION_FLAG(struct_type, member.all_sessions), \
-		.help = "oracle mvcc: every session that writes was recorded, so rows that nobody " \
-			"wrote are violations, not suspicions (true of every isorec run)"}, \
+		.help = "oracle mvcc: every session that writes was recorded, so rows that no " \
+			"transaction wrote are violations, not suspicions (true of every isorec run)"}, \
 	{.name = "no-strong", \
 		OPTION_FLAG(struct_type, member.no_strong), \
 		.help = "traces: leave out the levels with session and real-time order"}, \
