@@ -1105,6 +1105,9 @@ void sql_print_string(struct span value, const struct sql_options *opt, struct b
 const char *sql_stmt_kind_name(enum sql_stmt_kind kind);  /* "create table" */
 const char *sql_isolation_name(enum sql_isolation level); /* "READ COMMITTED" */
 
+/* Is this the name of a function that the servers have built in?  Else it may be a stored one. */
+bool sql_is_native(struct span name);
+
 /* What a statement does, as far as its text tells.  A CALL, a function or a trigger can do more. */
 bool sql_stmt_is_read(const struct sql_stmt *stmt);  /* a query without INTO OUTFILE; VALUES ... */
 bool sql_stmt_is_write(const struct sql_stmt *stmt); /* changes rows: INSERT ... LOAD DATA */

@@ -263,8 +263,6 @@ struct eval_env eval_env_default(void);
 struct eval_env eval_env_for_server(struct span version_string);
 /* Flags of a sql_mode value; combination modes expanded. */
 uint32_t eval_mode_flags(struct span sql_mode);
-/* Is this the name of a function that the servers have built in?  Else it may be a stored one. */
-bool eval_is_native(struct span name);
 
 /* ------------------------------------------------------------------ outcomes */
 

@@ -22,12 +22,10 @@ bool plan_is_one_of(struct span name, const char *const *list, size_t count)
 	return false;
 }
 
-/* Functions that look at no table.  Any other may be a stored one that does. */
-static const char *const harmless[] = {"ROW_COUNT", "FOUND_ROWS", "LAST_INSERT_ID", "CONNECTION_ID",
-	"VERSION", "DATABASE", "SCHEMA", "USER", "CURRENT_USER", "SESSION_USER", "SYSTEM_USER",
-	"NOW", "SYSDATE", "UUID", "CONCAT", "SLEEP", "IF", "IFNULL", "COALESCE"};
+/* Functions that the servers have built in and that look at a table all the same: at one of a sequence's. */
+static const char *const of_sequences[] = {"LASTVAL", "NEXTVAL", "SETVAL"};
 
-/* ... that do something, or take something from a sequence of the session's. */
+/* Functions that do something, or take something from a sequence of the session's. */
 static const char *const active[] = {"BENCHMARK", "GET_LOCK", "LAST_INSERT_ID", "LASTVAL",
 	"LOAD_FILE", "MASTER_GTID_WAIT", "MASTER_POS_WAIT", "NEXTVAL", "RAND", "RELEASE_ALL_LOCKS",
 	"RELEASE_LOCK", "SETVAL", "SLEEP", "UUID_SHORT"};
@@ -72,7 +70,9 @@ static bool look_expr(void *ctx, const struct sql_expr *e)
 			state->stored = true;
 		if (plan_is_one_of(e->u.call.name, active, ARRAY_LEN(active)))
 			state->active = true;
-		if (e->u.call.db.ptr || !plan_is_one_of(e->u.call.name, harmless, ARRAY_LEN(harmless)))
+		/* Any other may be a stored one, which reads what it likes. */
+		if (e->u.call.db.ptr || !sql_is_native(e->u.call.name) ||
+			plan_is_one_of(e->u.call.name, of_sequences, ARRAY_LEN(of_sequences)))
 			state->other_call = true;
 	}
 	if (e->kind == SQL_EXPR_ASSIGN || e->kind == SQL_EXPR_SEQUENCE)

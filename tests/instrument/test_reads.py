@@ -294,6 +294,23 @@ def snapshots_are_the_clients():
 
 
 @test
+def no_tables():
+    """statements without tables need no probe: user locks, clocks, settings; a stored function does"""
+    sql(TABLES)
+    sql("create function it.peek() returns int reads sql data return (select max(v) from it.plain)")
+    prepare("--quiet", "--add-key", "it")
+    quiet = ("select convert_tz('2001-01-01 01:00:00', 'UTC', 'UTC') is not null", "select get_lock('a', 0)",
+             "select if(get_lock('a', 0), unix_timestamp(sysdate(6)), null)", "select release_lock('a')", "select 1 as a limit 1",
+             "select version(), @@sql_mode", "select is_free_lock('a'), curdate()", "show variables like 'sql_mode'",
+             "select count(*) from information_schema.tables")
+    _, got, verdict = recorded(lambda port: sql(";".join(quiet) + "; select peek();", port=port, database="it"), "it")
+    flags = {r["text"]: r["flags"] for r in got if r["kind"] == "stmt"}
+    assert not [q for q in quiet if not flags[q] & 128], flags
+    assert not flags["select peek()"] & 128, flags
+    assert verdict["coverage"]["reasons"].get("statements without a probe", 0) <= 1, verdict["coverage"]
+
+
+@test
 def conditions_that_depend_on_the_mode():
     """|| is OR in one session and joins strings in another: such a condition is not recorded"""
     for mode in ("trigger", "select"):

@@ -444,7 +444,7 @@ static bool stored_call(void *ctx, const struct sql_expr *e)
 {
 	bool *found = ctx;
 
-	*found |= e->kind == SQL_EXPR_CALL && (e->u.call.db.ptr || !eval_is_native(e->u.call.name));
+	*found |= e->kind == SQL_EXPR_CALL && (e->u.call.db.ptr || !sql_is_native(e->u.call.name));
 	return true;
 }
 

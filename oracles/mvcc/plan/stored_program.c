@@ -321,7 +321,7 @@ static bool see_expr(void *ctx, const struct sql_expr *e)
 
 	/* Variables of the session change what EXECUTE means. */
 	l->out->may_write_any |= l->program && e->kind == SQL_EXPR_ASSIGN;
-	if (e->kind != SQL_EXPR_CALL || (!e->u.call.db.ptr && eval_is_native(e->u.call.name)))
+	if (e->kind != SQL_EXPR_CALL || (!e->u.call.db.ptr && sql_is_native(e->u.call.name)))
 		return true;
 	l->out->any = true;
 	p = find_routine(l->m, PROGRAM_FUNCTION, e->u.call.db.ptr ? e->u.call.db : l->database,

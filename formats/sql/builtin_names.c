@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/attr.h"
-#include "eval/eval.h"
+#include "sql/sql.h"
 
 /* Sorted. */
 static const char *const natives[] = {
@@ -75,7 +75,7 @@ static int by_name(const void *key, const void *item)
 	return strcmp(key, *(const char *const *)item);
 }
 
-bool eval_is_native(struct span name)
+bool sql_is_native(struct span name)
 {
 	char lower[64];
 
