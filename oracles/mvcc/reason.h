@@ -71,6 +71,7 @@
 	X(ERROR_BY_OPTIMIZER, "errors that depend on what the optimizer evaluates") \
 	X(FUNCTION_MAY_HAVE_WRITTEN, "tables that functions may have written") \
 	X(VARIABLES_NOT_MODELLED, "session variables that are not modelled") \
+	X(UNIQUE_CHECKS_OFF, "duplicates in sessions without unique_checks") \
 	X(WRITTEN_BESIDE_DDL, "tables written while their definition changed") \
 	X(STATEMENT_BESIDE_DDL, "statements that ran while a definition changed") \
 	X(FAILED_IN_PART_WROTE_TABLE, "tables written by a statement that failed after part of its work") \

@@ -573,6 +573,14 @@ static bool counts_fit(struct mvcc *m, const struct write_answer *a)
 	       !info_number(stmt->in->record.info, "matched", &matched) || matched == a->matched;
 }
 
+/* With unique_checks=0 the server need not look whether a secondary key is there already, nor wait for who wrote it (MySQL
+ * manual, "unique_checks"): a duplicate, or a lock, that it passed over. */
+static bool passes_unique_checks(const struct mvcc *m, const struct write_answer *a)
+{
+	return m->now.no_unique_checks && !m->schedule->stmts[m->now.stmt].in->record.error &&
+	       (a->held_by != STORE_NONE || (a->status == EVAL_ERROR && write_can_fail(a, ER_DUP_ENTRY)));
+}
+
 static bool run_write(struct mvcc *m)
 {
 	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now.stmt];
@@ -598,6 +606,12 @@ static bool run_write(struct mvcc *m)
 	if (stmt->in->record.error) {
 		notes_drop(m, notes);
 		TRAIL_SET(&m->store.trail, TXN, t, noted, noted);
+	}
+	if (passes_unique_checks(m, &a)) {
+		store_rollback_to(&m->store, m->now.txn, undo, undo_count);
+		forget_written(m, REASON_UNIQUE_CHECKS_OFF);
+		set_verdict(m, STMT_UNDECIDED, REASON_UNIQUE_CHECKS_OFF);
+		return true;
 	}
 	if (a.held_by != STORE_NONE && a.status != EVAL_UNSUPPORTED &&
 		!(stmt->in->record.error && write_can_fail(&a, stmt->in->record.error)))

@@ -101,7 +101,7 @@ struct stmt_exec {
 	const struct plan *plan;
 	enum mvcc_engine engine;
 	struct eval_env env; /* the settings of its session, as the evaluator takes them */
-	bool no_foreign_checks;
+	bool no_foreign_checks, no_unique_checks;
 	uint32_t view;
 	uint8_t level;
 	uint32_t optional;

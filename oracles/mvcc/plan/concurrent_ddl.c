@@ -90,6 +90,9 @@ static struct session_settings settings_of(const struct mvcc *m, const struct pl
 		.text_width = plan->key.text_width,
 		.own_time_zone = plan->key.own_time_zone,
 		.no_foreign_checks = plan->key.no_foreign_checks,
+		.no_unique_checks = plan->key.no_unique_checks,
+		.group_concat_max_len = plan->key.group_concat_max_len,
+		.altered = plan->key.altered,
 		.select_limited = plan->key.select_limited,
 		.engine = plan->key.engine,
 		.auto_increment_step = plan->key.auto_increment_step};

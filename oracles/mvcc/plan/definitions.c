@@ -16,6 +16,7 @@
 #include "mvcc/plan/foreign_key_list.h"
 #include "mvcc/plan/plan.h"
 #include "mvcc/plan/session_settings.h"
+#include "mvcc/plan/session_variables.h"
 #include "mvcc/solver.h"
 #include "mvcc/unknown/forget.h"
 #include "mvcc/unknown/learn_table.h"
@@ -282,6 +283,12 @@ static const struct sql_create_table *like_tree(
 	return create;
 }
 
+/* Has the session set what decides about the tables that it makes? */
+static bool makes_otherwise(const struct session_settings *s)
+{
+	return s->sets_unmodelled || s->altered & (DEPENDS_DEFINITIONS | DEPENDS_TIMESTAMPS);
+}
+
 static void create_table(const struct naming *n, const struct sql_create_table *create)
 {
 	struct mvcc *m = n->m;
@@ -308,7 +315,7 @@ static void create_table(const struct naming *n, const struct sql_create_table *
 			       ? NULL
 			       : like_tree(m, m->store.tables[of].create, create->table.name);
 	}
-	if (tree && !create->query && !n->settings->sets_unmodelled)
+	if (tree && !create->query && !makes_otherwise(n->settings))
 		def = definition(m, tree);
 	if (!def)
 		leave_out_parents(n, database, create->elements);
@@ -383,7 +390,7 @@ static void alter_table(const struct naming *n, const struct sql_table_name *nam
 		struct span database = m->store.tables[old].database;
 
 		/* The recorder's own columns and triggers are in what was recorded of it. */
-		if (!m->schedule->execution->probes && !n->settings->sets_unmodelled && !ignore &&
+		if (!m->schedule->execution->probes && !makes_otherwise(n->settings) && !ignore &&
 			alter_definition(m, m->store.tables[old].create, actions, &altered) &&
 			!(altered.renames && is_parent(m, old)))
 			def = definition(m, altered.create);

@@ -18,6 +18,7 @@
 #include "mvcc/plan/partition.h"
 #include "mvcc/plan/prepared_text.h"
 #include "mvcc/plan/session_settings.h"
+#include "mvcc/plan/session_variables.h"
 #include "mvcc/plan/sql_view.h"
 #include "mvcc/plan/stored_program.h"
 #include "mvcc/plan/temporal_params.h"
@@ -492,136 +493,6 @@ static bool calls_unparsed(struct mvcc *m, const struct plan *plan, const struct
 	return found;
 }
 
-static bool set_value_is_one_of(const struct sql_expr *value, const char *const *words)
-{
-	struct span word = settings_word(value);
-
-	for (; word.ptr && *words; words++) {
-		if (span_ieq_str(word, *words))
-			return true;
-	}
-	return false;
-}
-
-/* group_concat_max_len: what is shorter than the default, which is what is computed, is not cut. */
-static bool leaves_room(const struct mvcc *m, const struct sql_expr *value)
-{
-	uint64_t length;
-
-	if (value->kind == SQL_EXPR_DEFAULT)
-		return m->settings_of_new.sets_unmodelled == m->settings_at_start.sets_unmodelled; /* no SET GLOBAL that is not followed */
-	return value->kind == SQL_EXPR_LITERAL && value->u.literal.kind == SQL_LIT_INT &&
-	       text_number(value->u.literal.text, &length) && length >= m->now.env.group_concat_max_len;
-}
-
-/* Variables that change neither results nor effects of what is modelled. */
-bool plan_harmless_variable(
-	struct mvcc *m, const struct sql_set_item *item, const struct session_settings *settings)
-{
-	static const char *const names[] = {"autocommit", "transaction_isolation", "tx_isolation",
-		"transaction_read_only", "tx_read_only", "innodb_lock_wait_timeout",
-		"lock_wait_timeout", "wait_timeout", "interactive_timeout", "net_write_timeout",
-		"net_read_timeout", "session_track_gtids", "session_track_schema",
-		"session_track_state_change", "session_track_transaction_info",
-		"session_track_system_variables", "profiling", "max_statement_time",
-		"max_execution_time", "character_set_results", "sql_safe_updates",
-		"optimizer_switch", "binlog_format", "sql_log_bin", "sql_quote_show_create",
-		"sql_notes", "sql_warnings", "long_query_time", "default_storage_engine",
-		"character_set_server", "collation_server", "time_zone", "innodb_strict_mode",
-		"join_buffer_size", "sort_buffer_size", "read_buffer_size", "read_rnd_buffer_size",
-		"bulk_insert_buffer_size", "tmp_table_size", "max_heap_table_size", "big_tables",
-		"low_priority_updates", "sql_big_selects", "optimizer_search_depth",
-		"optimizer_prune_level", "optimizer_use_condition_selectivity",
-		"eq_range_index_dive_limit", "use_stat_tables", "max_error_count", "lc_messages",
-		"net_buffer_length", "net_retry_count", "log_slow_verbosity", "slow_query_log",
-		"sql_log_off", "default_tmp_storage_engine", "information_schema_stats_expiry",
-		"show_old_temporals", "timestamp", "auto_increment_offset", "join_cache_level",
-		"optimizer_trace", "optimizer_trace_max_mem_size", "optimizer_trace_limit",
-		"optimizer_trace_offset", "optimizer_trace_features", "query_cache_type",
-		"transaction_alloc_block_size", "transaction_prealloc_size", "query_alloc_block_size",
-		"query_prealloc_size", "range_alloc_block_size", "alter_algorithm", "old_alter_table",
-		"keep_files_on_create", "max_sp_recursion_depth", "innodb_ft_user_stopword_table",
-		"innodb_ft_enable_stopword", "preload_buffer_size", "mrr_buffer_size",
-		"max_length_for_sort_data", "progress_report_time", "general_log", "max_connections",
-		"max_user_connections", "table_open_cache", "thread_cache_size", "log_output",
-		"innodb_table_locks", "innodb_ddl_threads", "innodb_ddl_buffer_size", "innodb_tmpdir",
-		"innodb_parallel_read_threads", "tmp_disk_table_size", "max_seeks_for_key",
-		"min_examined_row_limit", "use_secondary_engine", "internal_tmp_mem_storage_engine",
-		"print_identified_with_as_hex", "show_create_table_verbosity", "query_cache_size",
-		"query_cache_limit", "sql_require_primary_key", "wsrep_sync_wait"};
-	struct session_settings then;
-
-	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-		if (span_ieq_str(item->name, names[i]))
-			return true;
-	}
-	/* Does id IS NULL mean LAST_INSERT_ID()?  No. */
-	if (span_ieq_str(item->name, "sql_auto_is_null"))
-		return item->value &&
-		       set_value_is_one_of(item->value, (const char *const[]){"0", "off", NULL});
-	if (span_ieq_str(item->name, "completion_type"))
-		return item->value && set_value_is_one_of(item->value,
-					      (const char *const[]){"0", "no_chain", NULL});
-	if (span_ieq_str(item->name, "group_concat_max_len"))
-		return item->value && leaves_room(m, item->value);
-	if (span_ieq_str(item->name, "character_set_client"))
-		return item->value && set_value_is_one_of(item->value,
-					      (const char *const[]){"utf8", "utf8mb3", "utf8mb4", NULL});
-	/* Everything is checked, as it was: a session that switched it off stays unmodelled. */
-	if (span_ieq_str(item->name, "unique_checks"))
-		return item->value &&
-		       set_value_is_one_of(item->value, (const char *const[]){"1", "on", NULL});
-	if (settings_collation(m, settings, item, &then) || settings_variable(m, settings, item, &then))
-		return true;
-	return span_ieq_str(item->name, "sql_mode") &&
-	       settings_mode(m, settings, item->value, &then);
-}
-
-static bool only_harmless_sets(
-	struct mvcc *m, const struct sql_stmt *stmt, const struct session_settings *settings)
-{
-	if (stmt->u.set->statement)
-		return false;
-	for (const struct sql_set_item *item = stmt->u.set->items; item; item = item->next) {
-		switch (item->kind) {
-		case SQL_SET_USER_VAR:
-			break; /* unknown to the evaluator: what reads it is unsupported */
-		case SQL_SET_VARIABLE:
-			/* Others' sessions keep their values. */
-			if (settings_is_global(item) || plan_harmless_variable(m, item, settings))
-				break;
-			return false;
-		case SQL_SET_NAMES:
-		case SQL_SET_CHARSET:
-			/* Literals of these character sets compare with columns in the same way. */
-			if (item->value && item->value->kind != SQL_EXPR_DEFAULT &&
-				set_value_is_one_of(
-					item->value, (const char *const[]){"utf8", "utf8mb3",
-							     "utf8mb4", "latin1", NULL}))
-				break;
-			return false;
-		}
-	}
-	return true;
-}
-
-/* Only such as change nothing at all: what is followed would have to be for one statement. */
-static bool plain_sets(
-	struct mvcc *m, const struct sql_set *set, const struct session_settings *settings)
-{
-	for (const struct sql_set_item *item = set->items; item; item = item->next) {
-		struct session_settings then;
-
-		if (item->kind != SQL_SET_VARIABLE || !plan_harmless_variable(m, item, settings) ||
-			settings_variable(m, settings, item, &then) ||
-			settings_collation(m, settings, item, &then) ||
-			span_ieq_str(item->name, "sql_mode") || span_ieq_str(item->name, "time_zone") ||
-			span_ieq_str(item->name, "default_storage_engine"))
-			return false;
-	}
-	return true;
-}
-
 bool plan_sets(const struct sql_assign *set, const struct eval_table *def, const uint32_t *columns,
 	uint32_t count)
 {
@@ -820,7 +691,7 @@ static void compile(
 			plan->unsupported = REASON_SET_STATEMENT_NOT_MODELLED;
 			return;
 		}
-		plan->harmless = only_harmless_sets(m, stmt, settings);
+		plan->harmless = variables_are_followed(m, stmt, settings);
 		plan->sets_unmodelled = !plan->harmless;
 		plan->reads_incidentally = plan->reads_by_query;
 		return;
@@ -1033,6 +904,9 @@ static struct plan_key key_of(struct mvcc *m, struct span text, const struct ses
 		.auto_increment_step = settings->auto_increment_step,
 		.own_time_zone = settings->own_time_zone,
 		.no_foreign_checks = settings->no_foreign_checks,
+		.no_unique_checks = settings->no_unique_checks,
+		.group_concat_max_len = settings->group_concat_max_len,
+		.altered = settings->altered,
 		.select_limited = settings->select_limited,
 		.temporal_params = has_temporal_params(m),
 		.masked = has_masked_password(m),
@@ -1075,7 +949,7 @@ static void fill_plan(struct mvcc *m, struct plan *plan, const struct sql_stmt *
 	bool calls = false;
 
 	/* SET STATEMENT ... FOR: for that one alone. */
-	if (stmt->kind == SQL_STMT_SET && stmt->u.set->statement && plain_sets(m, stmt->u.set, settings))
+	if (stmt->kind == SQL_STMT_SET && stmt->u.set->statement && variables_change_nothing(m, stmt->u.set, settings))
 		stmt = stmt->u.set->statement;
 	plan->stmt = stmt;
 	if (plan->masks != MASKS_NONE && masks_are_assigned(stmt)) {
@@ -1109,6 +983,8 @@ static void fill_plan(struct mvcc *m, struct plan *plan, const struct sql_stmt *
 		plan->harmless = plan->reads_incidentally = true;
 	plan->events = plan_events(stmt);
 	plan_effects(m, plan, settings);
+	if (plan->key.altered && !plan->unsupported && !plan->harmless)
+		plan->unsupported = variables_concern(m, plan);
 	if (calls && !plan->redefines)
 		plan_calls(plan);
 	plan->tied = tied_tables(m, plan);

@@ -44,6 +44,9 @@ enum write_event { WRITE_INSERT = 1, WRITE_UPDATE = 2, WRITE_DELETE = 4, WRITE_A
 	VALUE(uint32_t, auto_increment_step)                                                                           \
 	VALUE(bool, own_time_zone)                                                                                     \
 	VALUE(bool, no_foreign_checks)                                                                                 \
+	VALUE(bool, no_unique_checks)                                                                                  \
+	VALUE(uint32_t, group_concat_max_len)                                                                          \
+	VALUE(uint32_t, altered) /* what depends on variables that are not modelled (session_variables.c) */           \
 	VALUE(bool, select_limited)  /* by sql_select_limit */                                                         \
 	VALUE(bool, temporal_params) /* has parameters that are dates or times (temporal_params.c) */                  \
 	VALUE(bool, masked)          /* has passwords that the recorder masked (masked_passwords.c) */
@@ -147,9 +150,6 @@ bool plan_sets(const struct sql_assign *set, const struct eval_table *def, const
 uint32_t plan_events(const struct sql_stmt *stmt);
 /* May it write any table, by itself or by a trigger? */
 bool writes_anywhere(const struct mvcc *m, const struct plan *plan);
-/* A variable that changes neither results nor effects of what is modelled, or in a way that is */
-bool plan_harmless_variable(
-	struct mvcc *m, const struct sql_set_item *item, const struct session_settings *settings);
 /* What it names and what its literals say is not known. */
 bool plan_is_unreadable(const struct plan *plan, const struct record_stmt *r);
 /* Of a query of one table: which of its columns each of the answer is.  False: some are none, or they are not

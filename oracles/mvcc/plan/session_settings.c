@@ -10,6 +10,7 @@
 #include "eval/value/collation.h"
 #include "mvcc/plan/last_insert_id.h"
 #include "mvcc/plan/plan.h"
+#include "mvcc/plan/session_variables.h"
 #include "mvcc/solver.h"
 #include "server/commands.h"
 
@@ -157,6 +158,19 @@ static bool is_odd_server(const struct execution *e)
 	return execution_is_on(e, "sql_auto_is_null");
 }
 
+static uint32_t length_of(uint64_t number)
+{
+	return number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
+}
+
+/* Traces that do not have it are taken to have the server's preset. */
+static uint32_t group_concat_length(const struct execution *e, uint32_t preset)
+{
+	uint64_t number;
+
+	return execution_number(e, "group_concat_max_len", &number) ? length_of(number) : preset;
+}
+
 void settings_of_server(struct mvcc *m)
 {
 	const struct execution *e = m->schedule->execution;
@@ -172,14 +186,15 @@ void settings_of_server(struct mvcc *m)
 		.text_width = m->login_ignored ? TEXT_ASCII : TEXT_WIDE,
 		.no_foreign_checks = execution_variable(e, "foreign_key_checks").ptr &&
 				     !execution_is_on(e, "foreign_key_checks"),
+		.no_unique_checks = execution_variable(e, "unique_checks").ptr && !execution_is_on(e, "unique_checks"),
+		.group_concat_max_len = group_concat_length(e, m->now.env.group_concat_max_len),
 		.select_limited = execution_number(e, "sql_select_limit", &number) && number != UINT64_MAX,
 		.sets_unmodelled = is_odd_server(e),
 		.engine = m->now.engine,
 		.any_case = m->now.env.any_case,
 		.auto_increment_step = auto_increment_step_of(e)};
 	m->settings_at_start = m->settings_of_new;
-	if (execution_number(e, "group_concat_max_len", &number))
-		m->now.env.group_concat_max_len = number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
+	m->now.env.group_concat_max_len = m->settings_of_new.group_concat_max_len;
 	if (execution_number(e, "default_week_format", &number))
 		m->now.env.default_week_format = number & 7;
 	if (execution_number(e, "div_precision_increment", &number))
@@ -209,6 +224,8 @@ void settings_apply(struct mvcc *m, const struct plan *plan)
 	m->now.env.database = plan->key.database;
 	m->now.env.mode = plan->key.eval_mode;
 	m->now.no_foreign_checks = plan->key.no_foreign_checks;
+	m->now.no_unique_checks = plan->key.no_unique_checks;
+	m->now.env.group_concat_max_len = plan->key.group_concat_max_len;
 	m->now.engine = plan->key.engine;
 	m->now.env.masked = plan->masks == MASKS_ASSIGNED;
 	m->now.env.literals_uncertain = plan->key.collation == COLLATION_NONE || plan->other_texts;
@@ -418,6 +435,31 @@ static bool set_checks(const struct mvcc *m, struct session_settings *s, const s
 	return true;
 }
 
+/* An engine may still notice duplicates, as InnoDB does of the primary key (MySQL manual, "unique_checks").  What cannot
+ * be read may have switched it off. */
+static bool set_unique(const struct mvcc *m, struct session_settings *s, const struct sql_expr *value)
+{
+	bool on;
+
+	s->no_unique_checks = !read_switch(value, !m->settings_of_new.no_unique_checks, &on) || !on;
+	return true;
+}
+
+static bool set_list_length(const struct mvcc *m, struct session_settings *s, const struct sql_expr *value)
+{
+	enum { SHORTEST = 4 }; /* less is taken as this (both manuals) */
+	uint64_t number;
+
+	s->altered &= ~(uint32_t)DEPENDS_GROUP_CONCAT;
+	if (is_default(value))
+		s->group_concat_max_len = m->settings_of_new.group_concat_max_len;
+	else if (text_number(settings_word(value), &number))
+		s->group_concat_max_len = number < SHORTEST ? SHORTEST : length_of(number);
+	else
+		s->altered |= DEPENDS_GROUP_CONCAT;
+	return true;
+}
+
 /* Each statement asks for it anew, in an open transaction as well (seen on 10.11 and 11.8). */
 static bool set_snapshots(const struct mvcc *m, struct session_settings *s, const struct sql_expr *value)
 {
@@ -465,13 +507,17 @@ bool settings_variable(const struct mvcc *m, const struct session_settings *s,
 		return false;
 	if (span_ieq_str(item->name, "foreign_key_checks"))
 		return set_checks(m, out, item->value);
+	if (span_ieq_str(item->name, "unique_checks"))
+		return set_unique(m, out, item->value);
+	if (span_ieq_str(item->name, "group_concat_max_len"))
+		return set_list_length(m, out, item->value);
 	if (span_ieq_str(item->name, "sql_select_limit"))
 		return set_limit(m, out, item->value);
 	if (span_ieq_str(item->name, "innodb_snapshot_isolation"))
 		return set_snapshots(m, out, item->value);
 	if (span_ieq_str(item->name, "auto_increment_increment"))
 		return set_step(m, out, item->value);
-	return false;
+	return variable_alters(m, s, item, out);
 }
 
 /* What sessions begin with from now on. */
@@ -487,7 +533,7 @@ static void follow_global(struct mvcc *m, const struct sql_set_item *item, const
 		m->settings_of_new = then;
 	else if (span_ieq_str(item->name, "time_zone"))
 		m->settings_of_new.own_time_zone = true;
-	else if (!plan_harmless_variable(m, item, &m->settings_of_new) &&
+	else if (!variable_is_followed(m, item, &m->settings_of_new) &&
 		 !(item->name.len > 7 && span_ieq_str(span_of(item->name.ptr, 7), "innodb_") &&
 			 !span_ieq_str(item->name, "innodb_snapshot_isolation")))
 		m->settings_of_new.sets_unmodelled = true;

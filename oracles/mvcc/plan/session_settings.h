@@ -39,6 +39,9 @@ struct session_settings {
 	bool has_last_insert_id;
 	bool sets_unmodelled; /* it has set what is not modelled */
 	bool no_foreign_checks;
+	bool no_unique_checks; /* or perhaps so: the server may leave duplicates of secondary keys unnoticed */
+	uint32_t group_concat_max_len;
+	uint32_t altered; /* enum variable_dependent: what it has set otherwise, and is not modelled */
 	bool any_case; /* as in struct eval_env */
 	bool select_limited; /* sql_select_limit: a SELECT without LIMIT does not answer with all rows */
 	enum mvcc_engine engine; /* a session of MariaDB may set innodb_snapshot_isolation for itself */

@@ -741,7 +741,7 @@ bool plan_several(struct mvcc *m, struct plan *plan, const struct sql_stmt *firs
 	bool writes = false;
 
 	look.seen = arena_zero(&m->catalog.arena, m->catalog.programs->count + 1);
-	if (settings->temporary.len || settings->sets_unmodelled || settings->own_time_zone)
+	if (settings->temporary.len || settings->sets_unmodelled || settings->altered || settings->own_time_zone)
 		return false;
 	for (const struct sql_stmt *stmt = first; stmt; stmt = stmt->next) {
 		if (!is_row_statement(stmt))
