@@ -388,6 +388,8 @@ static void judge_final(struct mvcc *m)
 		case FINAL_NONE:
 			break;
 		case FINAL_UNKNOWN:
+			if (number != STORE_NONE && define_lacks_transactions(m, &m->store.tables[number]))
+				break;
 			reason = number != STORE_NONE && m->store.tables[number].unknown
 					 ? m->store.tables[number].unknown
 				 : number == STORE_NONE || !m->store.tables[number].def ||

@@ -33,6 +33,7 @@
 	X(ANALYZE_OF_CHANGE, "ANALYZE of an INSERT, UPDATE or DELETE") \
 	X(OWN_TIME_ZONE, "TIMESTAMP columns in a session that set its own time zone") \
 	X(PAD_CHAR_TO_FULL_LENGTH, "sql_mode PAD_CHAR_TO_FULL_LENGTH") \
+	X(LATIN1_AND_BYTES, "latin1 columns in sessions whose character set is binary") \
 	X(STORED_FUNCTION, "functions that are not built in") \
 	X(SQL_MODE_ORACLE, "sql_mode ORACLE") \
 	X(TIME_PARAMETER_NOT_COMPARED, "parameters with dates or times that are not compared with a column") \

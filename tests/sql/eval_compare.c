@@ -3,7 +3,7 @@
  * Compares the SQL evaluator with a server: random expressions over random rows, random queries,
  * random changes, each computed here and there.
  *
- *	sql_eval SOCKET [--seed=N] [--expressions=N] [--queries=N] [--changes=N] [--show=N]
+ *	sql_eval SOCKET [--seed=N] [--expressions=N] [--queries=N] [--changes=N] [--show=N] [--binary]
  *	         [--database=NAME] [--coverage] [--div-precision-increment=N]
  *	sql_eval SOCKET --json=N       JSON texts stored, copied and read back (MySQL)
  *	sql_eval SOCKET --json-functions=N
@@ -120,6 +120,8 @@ int main(int argc, char **argv)
 			try = true;
 		else if (!strcmp(argv[i], "--coverage"))
 			s.coverage = true;
+		else if (!strcmp(argv[i], "--binary"))
+			s.binary = true;
 		else if (!strcmp(argv[i], "--collations"))
 			with_collations = true;
 		else if (!strncmp(argv[i], "--database=", 11))

@@ -33,6 +33,7 @@ struct state {
 	struct generator generator;
 	struct arena schema, rows, scratch;
 	struct eval_tables tables;
+	bool binary; /* the connection's character set is binary, as MediaWiki's */
 	unsigned changed; /* which table changes are made in */
 	unsigned shown; /* the table whose rows a difference is shown with */
 	struct reason reasons[REASONS_MAX];

@@ -52,7 +52,7 @@ void use_server(struct state *s, const char *socket, const char *database)
 	buf_printf(&sql, "USE %s", database);
 	must(s, sql.data);
 	buf_release(&sql);
-	must(s, "SET NAMES utf8mb4");
+	must(s, s->binary ? "SET NAMES binary" : "SET NAMES utf8mb4");
 	must(s, "SET character_set_results = NULL");
 	must(s, "SET sql_mode = 'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO'");
 	must(s, "SET timestamp = 1709210096"); /* 2024-02-29 12:34:56 UTC */
@@ -65,6 +65,8 @@ void use_server(struct state *s, const char *socket, const char *database)
 		must(s, "SET max_execution_time = 5000");
 	}
 	s->env.mode = EVAL_MODE_STRICT_TRANS_TABLES | EVAL_MODE_ERROR_FOR_DIVISION_BY_ZERO;
+	if (s->binary)
+		s->env.collation_connection = COLLATION_BINARY;
 	s->env.has_now = true;
 	s->env.time_zone_utc = true;
 	s->env.now = (struct eval_time){

@@ -578,6 +578,9 @@ static struct node *cast_text(struct compiler *c, struct node *n, const struct s
 		return compile_unsupported(c, LIMIT_CAST_TO_CHAR_WITH_BINARY_ASCII_OR_UNICODE);
 	if (collation == COLLATION_NONE)
 		return compile_unsupported(c, LIMIT_COLLATION_NOT_MODELLED);
+	/* On a connection in bytes CHAR(n) is BINARY(n), which is filled with zeros. */
+	if (collation == COLLATION_BINARY && type->kind == SQL_TYPE_CHAR && type->length.ptr)
+		n->op = 1;
 	n->type = type_string(collation, type->collate.ptr ? 0 : 2,
 		type->length.ptr ? number_of(type->length) : 0);
 	if (c->env->flavour == SQL_MARIADB)

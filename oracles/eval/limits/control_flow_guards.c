@@ -61,10 +61,17 @@ static bool is_null(const struct guarded *g)
 	return own_type(g)->kind == EVAL_T_NULL;
 }
 
+/* A literal is compared as the number that it is (seen on all servers). */
+static bool is_signed_and_computed(const struct node *n)
+{
+	return eval_kind_of(&n->type) == EVAL_INT && !n->literal;
+}
+
 static bool of_either_sign(const struct guarded *g)
 {
 	return type_is_int(own_type(g)) && type_is_int(type_at(g, 0)) &&
-	       eval_kind_of(own_type(g)) != eval_kind_of(type_at(g, 0));
+	       eval_kind_of(own_type(g)) != eval_kind_of(type_at(g, 0)) &&
+	       (is_signed_and_computed(g->args[g->at]) || is_signed_and_computed(g->args[0]));
 }
 
 static bool float_and_other(const struct guarded *g)

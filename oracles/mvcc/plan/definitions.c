@@ -135,10 +135,31 @@ static bool default_engine(const struct mvcc *m)
 	       span_ieq_str(execution_variable(m->schedule->execution, "default_storage_engine"), "InnoDB");
 }
 
-bool define_names_engine(const struct sql_create_table *create)
+struct span define_engine(const struct sql_create_table *create)
 {
 	for (const struct sql_option *o = create->options; o; o = o->next) {
 		if (span_ieq_str(o->name, "ENGINE"))
+			return o->value;
+	}
+	return SPAN_NONE;
+}
+
+bool define_names_engine(const struct sql_create_table *create)
+{
+	return define_engine(create).ptr != NULL;
+}
+
+bool define_lacks_transactions(const struct mvcc *m, const struct store_table *table)
+{
+	static const char *const engines[] = {
+		"MyISAM", "Aria", "MEMORY", "HEAP", "CSV", "ARCHIVE", "BLACKHOLE", "MRG_MYISAM", "MERGE"};
+	struct span engine = table->create ? define_engine(table->create) : SPAN_NONE;
+
+	/* A warning: it may have become another one. */
+	if (table->made_by != STORE_NONE && m->schedule->stmts[table->made_by].in->record.warnings)
+		return false;
+	for (size_t i = 0; engine.ptr && i < ARRAY_LEN(engines); i++) {
+		if (span_ieq_str(engine, engines[i]))
 			return true;
 	}
 	return false;

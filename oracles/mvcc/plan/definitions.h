@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 struct mvcc;
+struct store_table;
 struct plan;
 struct session_settings;
 struct sql_create_table;
@@ -21,6 +22,11 @@ void label_tables(struct mvcc *m);
 uint32_t *definition_order(const struct mvcc *m);
 /* What a statement that was answered makes of names and definitions; plans are made in that order. */
 bool define_names_engine(const struct sql_create_table *create);
+/* The engine that it names; SPAN_NONE: none */
+struct span define_engine(const struct sql_create_table *create);
+/* Has the table an engine without transactions?  There each statement shows at once, for all and for good (manuals, "Storage
+ * Engines"), and no contract promises more. */
+bool define_lacks_transactions(const struct mvcc *m, const struct store_table *table);
 void define_after(struct mvcc *m, uint32_t stmt, const struct session_settings *settings);
 /* May it change what names of tables stand for? */
 bool define_may_change(const struct mvcc *m, uint32_t stmt, const struct plan *plan);

@@ -9,8 +9,10 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "eval/value/collation.h"
 #include "eval/value/release.h"
 #include "mvcc/execute/returning.h"
+#include "mvcc/plan/definitions.h"
 #include "mvcc/plan/foreign_key_list.h"
 #include "mvcc/plan/key_ranges.h"
 #include "mvcc/plan/last_insert_id.h"
@@ -69,7 +71,16 @@ struct table_walk {
 	const struct session_settings *settings;
 	bool temporary; /* a table of the session's own was named */
 	bool bare;      /* ... one that has no triggers, whatever it is like */
+	bool unpromised; /* ... one of which no contract says anything */
+	bool judged;     /* ... any other */
 };
+
+/* The server's own tables, which have no rows of users. */
+static bool is_dictionary(struct span database)
+{
+	return span_ieq_str(database, "information_schema") || span_ieq_str(database, "performance_schema") ||
+	       span_ieq_str(database, "sys");
+}
 
 /* A table of numbers, where its rows are only read: not one whose rows are locked, or joined to those that change. */
 static bool reads_sequence(
@@ -91,6 +102,11 @@ static void see_table(void *ctx, const struct sql_table_name *name, const struct
 	uint32_t table = solver_table(walk->m, database_or_current(walk->m, name->db), name->name);
 
 	(void)ref;
+	if (table == STORE_NONE && access == SQL_TABLE_READ && is_dictionary(database_or_current(walk->m, name->db))) {
+		walk->unpromised = true;
+		plan->unsupported = REASON_TABLE_NOT_DESCRIBED;
+		return;
+	}
 	/* It has no triggers and no foreign keys, and nobody else sees it. */
 	if (settings_temporary(walk->settings, name)) {
 		walk->temporary = true;
@@ -101,12 +117,17 @@ static void see_table(void *ctx, const struct sql_table_name *name, const struct
 		return; /* one that the trace does not describe, so nothing of it is judged */
 	if (table != STORE_NONE && (walk->m->store.tables[table].bare || walk->m->store.tables[table].alien)) {
 		walk->bare = plan->bare = true;
+		if (define_lacks_transactions(walk->m, &walk->m->store.tables[table]))
+			walk->unpromised = true;
+		else
+			walk->judged = true;
 		plan->unsupported = walk->m->store.tables[table].bare ? REASON_DEFINITION_UNKNOWN
 								      : REASON_OTHER_ENGINE;
 		return;
 	}
 	if (table == STORE_NONE && reads_sequence(walk, name, access))
 		return;
+	walk->judged = true;
 	if (table == STORE_NONE || !walk->m->store.tables[table].def) {
 		/* A view, or a table that has triggers. */
 		plan->uses_unknown_tables = true;
@@ -834,6 +855,10 @@ static uint32_t shown_otherwise(const struct plan *plan, const struct eval_table
 
 		if (plan->key.own_time_zone && type->kind == EVAL_T_TIMESTAMP)
 			return REASON_OWN_TIME_ZONE;
+		/* A literal in bytes beside such a text: its bytes are others than those of the trace. */
+		if (plan->key.collation == COLLATION_BINARY && (type->kind == EVAL_T_STRING || type->kind == EVAL_T_ENUM || type->kind == EVAL_T_SET) &&
+			collation_charset(type->collation) == CHARSET_LATIN1)
+			return REASON_LATIN1_AND_BYTES;
 		if (plan->key.eval_mode & EVAL_MODE_PAD_CHAR_TO_FULL_LENGTH &&
 			type->kind == EVAL_T_STRING && type->fixed)
 			return REASON_PAD_CHAR_TO_FULL_LENGTH;
@@ -944,7 +969,7 @@ static struct plan *new_plan(struct mvcc *m, const struct plan_key *key)
 static void fill_plan(struct mvcc *m, struct plan *plan, const struct sql_stmt *stmt,
 	const struct session_settings *settings)
 {
-	struct table_walk walk = {m, plan, settings, false, false};
+	struct table_walk walk = {.m = m, .plan = plan, .settings = settings};
 	unsigned queries = 0;
 	bool calls = false;
 
@@ -979,7 +1004,7 @@ static void fill_plan(struct mvcc *m, struct plan *plan, const struct sql_stmt *
 	compile(m, plan, settings);
 	variables_in_sight(m, NULL);
 	plan_last_insert_id(plan);
-	if (walk.temporary && !plan->table_count && !plan->uses_unknown_tables && !plan->redefines)
+	if ((walk.temporary || walk.unpromised) && !walk.judged && !plan->redefines)
 		plan->harmless = plan->reads_incidentally = true;
 	plan->events = plan_events(stmt);
 	plan_effects(m, plan, settings);

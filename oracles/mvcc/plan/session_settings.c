@@ -31,14 +31,15 @@ static bool set_mode(struct session_settings *s, struct span text)
 
 /* ---- the connection's collation ---- */
 
-/* Numbers of the collations that clients log in with: those of utf8mb4.  In other character sets
- * texts are not what the trace has, so literals among themselves are left alone. */
+/* Numbers of the collations that clients log in with: those of utf8mb4, and binary, by which every text is its bytes.  In
+ * other character sets texts are not what the trace has, so literals among themselves are left alone. */
 static uint16_t collation_numbered(const struct mvcc *m, uint32_t number)
 {
 	static const struct {
 		uint32_t number;
 		uint16_t collation;
 	} known[] = {
+		{63, COLLATION_BINARY},
 		{45, COLLATION_UTF8MB4_GENERAL_CI},
 		{46, COLLATION_UTF8MB4_BIN},
 		{224, COLLATION_UTF8MB4_UNICODE_CI},
@@ -62,9 +63,9 @@ static uint16_t collation_numbered(const struct mvcc *m, uint32_t number)
  * (INFORMATION_SCHEMA.COLLATIONS). */
 enum text_width settings_width_numbered(uint32_t number)
 {
-	enum { MARIADB_UTF8MB3 = 2048, MARIADB_UTF8MB4 = 2304, MARIADB_END = 2560 };
+	enum { BINARY = 63, MARIADB_UTF8MB3 = 2048, MARIADB_UTF8MB4 = 2304, MARIADB_END = 2560 };
 
-	if (number == 45 || number == 46 || (number >= 224 && number <= 247) ||
+	if (number == 45 || number == 46 || number == BINARY || (number >= 224 && number <= 247) ||
 		(number >= 255 && number <= 323) ||
 		(number >= MARIADB_UTF8MB4 && number < MARIADB_END))
 		return TEXT_WIDE;
@@ -76,7 +77,7 @@ enum text_width settings_width_numbered(uint32_t number)
 
 enum text_width settings_width_named(struct span charset)
 {
-	return span_ieq_str(charset, "utf8mb4")                                    ? TEXT_WIDE
+	return span_ieq_str(charset, "utf8mb4") || span_ieq_str(charset, "binary") ? TEXT_WIDE
 	       : span_ieq_str(charset, "utf8") || span_ieq_str(charset, "utf8mb3") ? TEXT_NARROW
 										   : TEXT_ASCII;
 }
@@ -124,6 +125,8 @@ bool settings_collation(const struct mvcc *m, const struct session_settings *s,
 		out->collation = only_utf8mb4(collation_find(item->collation));
 	else if (!charset)
 		out->collation = only_utf8mb4(collation_find(word));
+	else if (span_ieq_str(word, "binary"))
+		out->collation = COLLATION_BINARY;
 	else if (span_ieq_str(word, "utf8mb4"))
 		out->collation = collation_of_charset(
 			word, m->now.env.flavour == SQL_MYSQL, m->now.env.version);

@@ -18,7 +18,7 @@ enum mvcc_engine { ENGINE_INNODB, ENGINE_INNODB_SI, ENGINE_TIDB };
 /* How much of a session's texts is what the server reads: the trace has their bytes, and takes them
  * for UTF-8. */
 enum text_width {
-	TEXT_WIDE,   /* utf8mb4: all */
+	TEXT_WIDE,   /* utf8mb4, binary: all */
 	TEXT_NARROW, /* utf8mb3: all but characters of four bytes */
 	TEXT_ASCII,  /* latin1, or not known */
 };

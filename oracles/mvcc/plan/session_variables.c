@@ -322,7 +322,7 @@ bool variables_are_followed(
 			/* Literals of these character sets compare with columns in the same way. */
 			if (item->value && item->value->kind != SQL_EXPR_DEFAULT &&
 				is_one_of(settings_word(item->value), (const char *const[]){"utf8", "utf8mb3", "utf8mb4",
-									      "latin1", NULL}))
+									      "latin1", "binary", NULL}))
 				break;
 			return false;
 		}
