@@ -273,6 +273,11 @@ static uint64_t span_of_points(const struct key_set *p)
 	return p->high < p->low ? 0 : (uint64_t)(p->high - p->low) + 1;
 }
 
+uint64_t key_set_size(const struct key_set *key_set)
+{
+	return span_of_points(key_set);
+}
+
 bool key_set_single(const struct key_set *key_set, int64_t *key)
 {
 	if (key_set->tuple || span_of_points(key_set) != 1)

@@ -25,6 +25,8 @@ const struct ranges *ranges_for(const struct mvcc *m, const struct store_table *
 bool ranges_allow(const struct ranges *ranges, const struct eval_value *row);
 /* Does WHERE say nothing else? */
 bool key_set_is_all(const struct key_set *key_set);
+/* How many keys it allows. */
+uint64_t key_set_size(const struct key_set *key_set);
 /* Is it about one key, of one column? */
 bool key_set_single(const struct key_set *key_set, int64_t *key);
 /* Writes the number-th key into *row (made where it is NULL); false: there are not so many. */

@@ -23,9 +23,11 @@
 #include "mvcc/plan/definitions.h"
 #include "mvcc/plan/key_ranges.h"
 #include "mvcc/plan/plan.h"
+#include "mvcc/plan/session_settings.h"
 #include "mvcc/search/state_digest.h"
 #include "mvcc/search/wrong_in_any_order.h"
 #include "mvcc/solver.h"
+#include "mvcc/read/visibility.h"
 #include "mvcc/unknown/forget.h"
 #include "server/errors.h"
 
@@ -34,6 +36,10 @@ enum {
 	BUDGET_AGAIN = 50,     /* ... for each so many that come to a state from which all was tried */
 	WORK_MAX = 20000000,   /* rows and transactions, summed over events: more takes too long */
 	POINTS_MAX = 8192,     /* choices that can still be changed */
+	CLOSED_MAX = 65536,    /* ... and those between them that need not be */
+	CLOSE_EVERY = 32,      /* new choices after which all are looked at */
+	TRAIL_TRIM = 65536,    /* entries that nobody can go back behind */
+	WORK_EVENT = 500,      /* an event costs as much as so many rows, or as those that there are */
 	BUDGET_QUICK = 200,    /* ... in a phase before the last, or where it would take too long */
 	BUDGET_FLIP = 500,    /* ... that changes one choice only, and what follows for those concerned */
 	FLIP_POINTS_MAX = 256, /* ... of the latest */
@@ -96,6 +102,7 @@ static uint32_t choose_in(struct mvcc *m, enum choice_scope to_whom, uint32_t tx
 		.scope = to_whom,
 		.txn = txn,
 		.order = order,
+		.until = order ? m->search.order_until : 0,
 		.before = m->search.event_mark};
 	return first;
 }
@@ -111,16 +118,36 @@ uint32_t choose_for(struct mvcc *m, uint32_t txn, uint32_t options)
 }
 
 /* The first way of a choice that is not about what was written is the one that leaves all as it is:
- * what else could have been matters to few.  With another one, to everybody. */
+ * what else could have been matters to few.  With another one, to everybody who was there before the last of those
+ * that were executed early was answered; for ever, where they do more than end transactions. */
 static enum choice_scope scope(const struct choice *p)
 {
-	return p->order && choice_taken(p) ? SCOPE_ALL : (enum choice_scope)p->scope;
+	if (!p->order || !choice_taken(p) || p->scope == SCOPE_ALL)
+		return (enum choice_scope)p->scope;
+	return p->until == UINT64_MAX ? SCOPE_ALL : SCOPE_VIEWS;
+}
+
+/* The event at which the oldest transaction began that is still there; STORE_NONE: there is none.  Transactions are
+ * numbered as their first statements were sent, so that behind many that have not begun there is none that has. */
+static uint32_t oldest_began(const struct mvcc *m)
+{
+	enum { UNBEGUN_MAX = 4096 };
+	uint32_t oldest = STORE_NONE, unbegun = 0;
+
+	for (uint32_t i = m->search.first_open; i < m->store.txn_count && unbegun < UNBEGUN_MAX; i++) {
+		const struct store_txn *t = &m->store.txns[i];
+
+		unbegun = t->began == STORE_NONE ? unbegun + 1 : 0;
+		if (t->state == STORE_ACTIVE && t->began < oldest)
+			oldest = t->began;
+	}
+	return oldest;
 }
 
 /* Is there anybody left to whom the other ways of a choice would make a difference? */
-static bool still_matters(const struct mvcc *m, const struct choice *p)
+static bool still_matters(const struct mvcc *m, const struct choice *p, uint32_t oldest)
 {
-	if (p->tried + 1 >= p->options)
+	if (p->closed || p->tried + 1 >= p->options)
 		return false;
 	switch (scope(p)) {
 	case SCOPE_ALL:
@@ -128,11 +155,8 @@ static bool still_matters(const struct mvcc *m, const struct choice *p)
 	case SCOPE_TXN:
 		return store_is_active(&m->store, p->txn);
 	case SCOPE_VIEWS:
-		for (uint32_t i = 1; i < m->store.txn_count; i++) {
-			if (m->store.txns[i].began <= p->event && store_is_active(&m->store, i))
-				return true;
-		}
-		return false;
+		return oldest != STORE_NONE &&
+		       (oldest <= p->event || (choice_taken(p) && m->schedule->events[oldest].seq <= p->until));
 	}
 	return true;
 }
@@ -140,8 +164,30 @@ static bool still_matters(const struct mvcc *m, const struct choice *p)
 /* The first points are given up. */
 static void lose_points(struct mvcc *m, size_t count)
 {
+	uint32_t oldest = oldest_began(m);
+
 	for (size_t i = 0; i < count && !m->search.choices_lost; i++)
-		m->search.choices_lost = still_matters(m, &m->search.choices[i]);
+		m->search.choices_lost = still_matters(m, &m->search.choices[i], oldest);
+}
+
+/* Nobody goes back behind the first choice that is left: what the trail has of before is not needed. */
+static void trim_trail(struct mvcc *m)
+{
+	struct trail *trail = &m->store.trail;
+	size_t drop = m->search.choice_count ? m->search.choices[0].before.trail : trail->count;
+
+	if (drop < TRAIL_TRIM && drop < trail->count)
+		return;
+	memmove(trail->entries, trail->entries + drop, (trail->count - drop) * sizeof(*trail->entries));
+	trail->count -= drop;
+	for (size_t i = 0; i < m->search.choice_count; i++)
+		m->search.choices[i].before.trail -= drop;
+}
+
+static void drop_points(struct mvcc *m, size_t drop)
+{
+	memmove(m->search.choices, m->search.choices + drop, (m->search.choice_count - drop) * sizeof(*m->search.choices));
+	m->search.choice_count -= drop;
 }
 
 /* The oldest choices cannot be changed any more. */
@@ -155,8 +201,37 @@ static void forget_old_points(struct mvcc *m)
 	if (drop == m->search.choice_count)
 		return;
 	lose_points(m, drop);
-	memmove(m->search.choices, m->search.choices + drop, (m->search.choice_count - drop) * sizeof(*m->search.choices));
-	m->search.choice_count -= drop;
+	drop_points(m, drop);
+}
+
+/* Whose transactions have ended, nobody will ask about: those choices are closed.  Closed ones before the first that is
+ * open go; between others they stay, so that what was chosen is chosen again when the search goes back behind them. */
+static void close_points(struct mvcc *m)
+{
+	struct search *s = &m->search;
+	size_t drop = 0;
+	uint32_t oldest;
+
+	while (s->first_open < m->store.txn_count && m->store.txns[s->first_open].state != STORE_ACTIVE &&
+		(!s->choice_count || m->store.txns[s->first_open].ended_at < s->choices[0].event))
+		s->first_open++;
+	oldest = oldest_began(m);
+	s->open_count = 0;
+	for (size_t i = 0; i < s->choice_count; i++) {
+		struct choice *p = &s->choices[i];
+
+		p->closed = !still_matters(m, p, oldest);
+		s->open_count += !p->closed;
+	}
+	while (drop < s->choice_count && s->choices[drop].closed)
+		drop++;
+	while (drop && drop < s->choice_count && s->choices[drop].event == s->choices[drop - 1].event)
+		drop--;
+	drop_points(m, drop);
+	trim_trail(m);
+	if (s->open_count > POINTS_MAX || s->choice_count > CLOSED_MAX)
+		forget_old_points(m);
+	s->close_at = s->choice_count + s->choice_count / 4 + CLOSE_EVERY;
 }
 
 /* ---- statements under way ---- */
@@ -217,6 +292,15 @@ static bool ends_by_failing(const struct mvcc *m, uint32_t stmt)
 	return !m->schedule->one_at_a_time && failed_commit(m, stmt) != SCHEDULE_NONE;
 }
 
+/* A locking read reads what is current and makes no read view; its subqueries do (MySQL manual, "Locking Reads"). */
+static bool only_locks(const struct mvcc *m, uint32_t stmt)
+{
+	const struct plan *plan = m->runs[stmt].plan;
+
+	return plan->lock && plan->query && !plan->has_plain_subqueries && !plan->nested && !plan->unsupported &&
+	       !plan->uses_unknown_tables && !plan->effects && !m->store.txns[m->schedule->stmts[stmt].txn + 1].level_unknown;
+}
+
 /* Will the statement make a read view that lasts? */
 static bool makes_view(const struct mvcc *m, uint32_t stmt)
 {
@@ -225,7 +309,7 @@ static bool makes_view(const struct mvcc *m, uint32_t stmt)
 	return !m->runs[stmt].plan->writes && s->txn != SCHEDULE_NONE &&
 	       (m->schedule->txns[s->txn].level == LEVEL_REPEATABLE_READ ||
 		       m->store.txns[s->txn + 1].level_unknown) &&
-	       m->store.txns[s->txn + 1].view == STORE_NONE;
+	       m->store.txns[s->txn + 1].view == STORE_NONE && !only_locks(m, stmt);
 }
 
 static bool reads_locking(const struct mvcc *m, uint32_t stmt)
@@ -243,16 +327,110 @@ static bool tied_by_foreign(const struct mvcc *m, uint32_t table)
 	return false;
 }
 
-/* Are the rows that the two are about certainly others?  Those of a statement with keys in WHERE, and
- * those that a transaction, which the other ends, has written. */
+/* Has the transaction written the record, or locked it? */
+static bool has_to_do_with(const struct mvcc *m, const struct store_record *record, uint32_t txn)
+{
+	for (const struct store_version *v = record->newest; v && m->store.txns[v->txn].state != STORE_COMMITTED;
+		v = v->previous) {
+		if (v->txn == txn)
+			return true;
+	}
+	for (const struct store_lock *l = record->locks; l; l = l->next) {
+		if (l->txn == txn)
+			return true;
+	}
+	return false;
+}
+
+/* The rows of the keys in WHERE, none of which the transaction has to do with. */
+static bool other_keys(struct mvcc *m, const struct plan *plan, struct store_table *table, uint32_t txn)
+{
+	struct eval_value *row = NULL;
+
+	for (uint64_t i = 0; key_set_key(m, table, plan->reach, i, &row); i++) {
+		const struct store_record *record = store_find(&m->store, table, row);
+
+		if (record ? has_to_do_with(m, record, txn) : table->others != NULL)
+			return false;
+	}
+	return true;
+}
+
+/* Those that INSERT brings.  Only the row of the same key can be in the way of one where that is the table's only unique
+ * key. */
+static bool other_keys_inserted(struct mvcc *m, const struct plan *plan, struct store_table *table, uint32_t txn)
+{
+	struct eval_outcome outcome = {0};
+	struct eval_rows rows = {0};
+
+	if (!table->cluster || table->unique_count != 1 || table->hidden_key || table->others ||
+		eval_insert_table(plan->insert) != table->def ||
+		!eval_insert_rows(plan->insert, &m->scratch, &m->now.env, &m->source, &rows, &outcome))
+		return false;
+	for (size_t i = 0; i < rows.count; i++) {
+		const struct store_record *record;
+
+		/* What the server numbers is not known here. */
+		for (uint32_t k = 0; k < table->cluster->count; k++) {
+			const struct eval_value *v = &rows.row[i][table->cluster->columns[k]];
+
+			if (v->kind == EVAL_NULL || v->kind == EVAL_OPAQUE ||
+				(table->def->columns[table->cluster->columns[k]].auto_increment && v->i == 0))
+				return false;
+		}
+		record = store_find(&m->store, table, rows.row[i]);
+		if (record && has_to_do_with(m, record, txn))
+			return false;
+	}
+	return true;
+}
+
+static bool is_of_table(const struct store_table *table, const struct store_record *record)
+{
+	return record->id < table->count && table->records[record->id] == record;
+}
+
+/* May the condition of the current plan be true of it? */
+static bool may_match(struct mvcc *m, const struct store_version *v)
+{
+	enum eval_truth truth;
+
+	return v && (v->unknown || v->maybe || (v->image && (!row_matches(m, v->image, &truth) || truth == EVAL_TRUE)));
+}
+
+/* None of the rows that the transaction has written or locked matches, before or after. */
+static bool matches_none_of(struct mvcc *m, const struct store_table *table, uint32_t txn)
+{
+	const struct store_txn *t = &m->store.txns[txn];
+
+	for (const struct store_undo *u = t->undo; u; u = u->previous) {
+		if (is_of_table(table, u->record) && (may_match(m, u->version) || may_match(m, u->version->previous)))
+			return false;
+	}
+	for (const struct store_lock *l = t->held; l; l = l->held_before) {
+		if (!is_of_table(table, l->record))
+			continue;
+		for (const struct store_version *v = l->record->newest; v; v = v->previous) {
+			if (may_match(m, v))
+				return false;
+			if (m->store.txns[v->txn].state == STORE_COMMITTED)
+				break;
+		}
+	}
+	return true;
+}
+
+/* Are the rows that the two are about certainly others?  Those that a statement of one table finds or brings, and
+ * those that a transaction, which the other ends, has written or locked.  Then both orders give the same. */
 static bool other_rows(struct mvcc *m, uint32_t stmt, uint32_t other)
 {
 	const struct plan *plan = m->runs[stmt].plan;
 	uint32_t txn = m->schedule->stmts[other].txn;
-	struct eval_value *row = NULL;
+	struct stmt_exec before;
 	struct store_table *table;
+	bool apart = false;
 
-	if (!plan->reach || plan->table_count != 1 || plan->reads_by_query || plan->moves_unique ||
+	if (plan->table_count != 1 || plan->reads_by_query || plan->moves_unique ||
 		plan->unsupported || !(plan->reads || plan->writes) || makes_view(m, stmt) ||
 		plan->effects || m->runs[other].plan->table_count || m->runs[other].plan->effects ||
 		writes_anywhere(m, m->runs[other].plan) ||
@@ -261,28 +439,25 @@ static bool other_rows(struct mvcc *m, uint32_t stmt, uint32_t other)
 		record_of(m, stmt)->error == ER_CHECKREAD || tied_by_foreign(m, plan->tables[0]))
 		return false;
 	table = &m->store.tables[plan->tables[0]];
-	for (uint64_t i = 0; key_set_key(m, table, plan->reach, i, &row); i++) {
-		const struct store_record *record = store_find(&m->store, table, row);
-		const struct store_version *v = record ? record->newest : NULL;
-
-		if (!record && table->others)
-			return false;
-		for (; v && m->store.txns[v->txn].state != STORE_COMMITTED; v = v->previous) {
-			if (v->txn == txn + 1)
-				return false;
-		}
-		for (const struct store_lock *l = record ? record->locks : NULL; l; l = l->next) {
-			if (l->txn == txn + 1)
-				return false;
-		}
-	}
 	/* It may have written others, which nobody knows. */
 	for (const struct store_version *v = table->others ? table->others->newest : NULL; v;
 		v = v->previous) {
 		if (v->txn == txn + 1)
 			return false;
 	}
-	return true;
+	if (plan->reach)
+		return other_keys(m, plan, table, txn + 1);
+	if (!plan->insert && !plan->change && !(plan->single && plan->where))
+		return false;
+	before = m->now;
+	m->now.stmt = stmt;
+	m->now.plan = plan;
+	settings_apply(m, plan);
+	m->now.env.has_last_insert_id = m->runs[stmt].has_last_insert_id;
+	m->now.env.last_insert_id = m->runs[stmt].number;
+	apart = plan->insert ? other_keys_inserted(m, plan, table, txn + 1) : matches_none_of(m, table, txn + 1);
+	m->now = before;
+	return apart;
 }
 
 /* Does the statement end a transaction that has written something, or by writing it? */
@@ -481,6 +656,16 @@ static enum choice_scope scope_of(const struct mvcc *m, uint32_t stmt)
 
 enum place { AT_EVENT, AT_ORDER };
 
+/* Transactions and rows: what a digest looks at. */
+static uint64_t state_size(const struct mvcc *m)
+{
+	uint64_t size = m->store.txn_count;
+
+	for (uint32_t i = 0; i < m->store.table_count; i++)
+		size += m->store.tables[i].count;
+	return size;
+}
+
 /* Was all tried from here?  Otherwise it will have been when the search comes here again. */
 static bool was_here(struct mvcc *m, enum place at)
 {
@@ -489,10 +674,89 @@ static bool was_here(struct mvcc *m, enum place at)
 
 	if (!m->search.dead_ends || m->search.script < m->search.choice_count || m->search.work > WORK_MAX || !state_digest(m, at, &digest))
 		return false;
+	if (state_size(m) > WORK_EVENT)
+		m->search.work += state_size(m) - WORK_EVENT;
 	slot = map_at(m->search.dead_ends, digest);
 	m->search.at_dead_end = *slot != MAP_NONE;
 	*slot = 1;
 	return m->search.at_dead_end;
+}
+
+/* When the last of those is answered that may be executed first; UINT64_MAX: one of them does more than to end a
+ * transaction. */
+static uint64_t answered_last(const struct mvcc *m, const uint32_t *others, uint32_t count)
+{
+	uint64_t last = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct plan *plan = m->runs[others[i]].plan;
+		uint64_t seq = record_of(m, others[i])->seq;
+
+		if (!plan->harmless || plan->table_count || plan->redefines || plan->effects || plan->reads_incidentally ||
+			takes_back(m, others[i]))
+			return UINT64_MAX;
+		last = seq > last ? seq : last;
+	}
+	return last;
+}
+
+/* Was it executed after the end of the transaction that `other` ends, because of a lock?  A statement that found a row by
+ * its primary key alone, and changed or returned it with a lock, waited for whoever had written it and not ended.  (Where
+ * its WHERE says more, another index may have been read, and the row not looked at.) */
+static bool waited_for(struct mvcc *m, uint32_t stmt, uint32_t other)
+{
+	const struct plan *plan = m->runs[stmt].plan;
+	uint32_t txn = m->schedule->stmts[other].txn;
+	struct store_record *record;
+	struct store_table *table;
+	struct eval_value *row = NULL;
+	uint64_t found;
+
+	if (m->schedule->one_at_a_time || !plan->reach || !key_set_is_all(plan->reach) || key_set_size(plan->reach) != 1 ||
+		plan->table_count != 1 || plan->unsupported || plan->effects || record_of(m, stmt)->error ||
+		txn == SCHEDULE_NONE || ends_other_txn(&m->schedule->stmts[other]) || !ends_txn(m, other) ||
+		m->runs[other].plan->table_count || !m->runs[other].plan->harmless)
+		return false;
+	found = plan->change && plan->one_table ? record_of(m, stmt)->affected
+		: plan->lock && plan->single && m->schedule->stmts[stmt].result
+			? m->schedule->stmts[stmt].result->count
+			: 0;
+	table = &m->store.tables[plan->tables[0]];
+	if (!found || skips_locked(plan) || table->unknown || !key_set_key(m, table, plan->reach, 0, &row))
+		return false;
+	record = store_find(&m->store, table, row);
+	return record && record->newest && record->newest->txn == txn + 1 && store_is_active(&m->store, txn + 1);
+}
+
+/* One of those under way that surely was before the statement; STORE_NONE: there is none. */
+static uint32_t find_waited_for(struct mvcc *m, uint32_t stmt, const uint32_t *others, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (others[i] != stmt && waited_for(m, stmt, others[i]))
+			return others[i];
+	}
+	return STORE_NONE;
+}
+
+/* Executes a statement that surely was before the one whose answer came: before or after which other commits, a choice
+ * that concerns read views alone. */
+static bool run_before(struct mvcc *m, uint32_t first, const uint32_t *others, uint32_t count)
+{
+	uint32_t list[OVERLAPS_MAX], kept = 0, pick;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (others[i] != first && matters(m, first, others[i]))
+			list[kept++] = others[i];
+	}
+	m->search.order_until = answered_last(m, list, kept);
+	pick = choose_in(m, scope_of(m, first), m->schedule->stmts[first].txn + 1, kept + 1, true);
+	if (!pick)
+		return run_stmt(m, first);
+	if (commits_first(m, list[pick - 1]))
+		commit_first(m, list[pick - 1]);
+	else if (!run_stmt(m, list[pick - 1]))
+		return false;
+	return true;
 }
 
 static bool answered(struct mvcc *m, uint32_t stmt)
@@ -515,10 +779,16 @@ static bool answered(struct mvcc *m, uint32_t stmt)
 		return false;
 	for (;;) {
 		uint32_t count = candidates(m, stmt, others, ARRAY_LEN(others)), first = count,
-			 pick;
+			 pick, before;
 
 		if (count == 0)
 			break;
+		before = find_waited_for(m, stmt, others, count);
+		if (before != STORE_NONE) {
+			if (!run_before(m, before, others, count) || was_here(m, AT_ORDER))
+				return false;
+			continue;
+		}
 		/* What it commits itself was before all else that it does, and before others, perhaps. */
 		if (count < ARRAY_LEN(others) && commits_first(m, stmt))
 			others[count++] = stmt;
@@ -530,6 +800,7 @@ static bool answered(struct mvcc *m, uint32_t stmt)
 		/* The usual order first, then each of the others before this one. */
 		if (scope_of(m, stmt) != SCOPE_ALL)
 			first = count;
+		m->search.order_until = answered_last(m, others, count);
 		pick = choose_in(m, scope_of(m, stmt), m->schedule->stmts[stmt].txn + 1, count + 1,
 			true);
 		if (first < count)
@@ -600,9 +871,7 @@ static bool process(struct mvcc *m)
 
 	if (was_here(m, AT_EVENT))
 		return false;
-	m->search.work += m->store.txn_count;
-	for (uint32_t i = 0; i < m->store.table_count; i++)
-		m->search.work += m->store.tables[i].count;
+	m->search.work += state_size(m) < WORK_EVENT ? state_size(m) : WORK_EVENT;
 	/* Behind all of them: the tables as they were found at the end. */
 	if (m->search.event == m->schedule->event_count) {
 		end_those_who_left(m);
@@ -658,18 +927,35 @@ static void go_back(struct mvcc *m, uint32_t event, const struct state_mark *mar
 	m->search.event = event;
 }
 
-static void begin_event(struct mvcc *m)
+/* The first choice that is not of an earlier event. */
+static size_t first_choice_of(const struct mvcc *m, uint32_t event)
+{
+	size_t low = 0, high = m->search.choice_count;
+
+	if (high && m->search.choices[high - 1].event < event)
+		return high;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (m->search.choices[middle].event < event)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* `failing`: the search is looking for another way, and the choices are those of its way so far. */
+static void begin_event(struct mvcc *m, bool failing)
 {
 	if (!m->search.choice_count)
 		m->store.trail.count = 0;
-	if (m->search.choice_count > POINTS_MAX && !m->search.settled &&
+	if (!failing && m->search.choice_count > m->search.close_at &&
 		m->search.choices[m->search.choice_count - 1].event != m->search.event)
-		forget_old_points(m);
+		close_points(m);
 	m->search.event_mark = state_mark(m);
 	/* Choices of this event that are made already, after going back. */
-	m->search.script = m->search.choice_count;
-	while (m->search.script && m->search.choices[m->search.script - 1].event >= m->search.event)
-		m->search.script--;
+	m->search.script = first_choice_of(m, m->search.event);
 }
 
 /* The contradictions met since the search went back: to whom they happened, and who was in the way.  Where
@@ -711,6 +997,7 @@ struct failure {
 	uint32_t event;
 	uint64_t tried, again;
 	bool capped; /* not all was tried on one of the ways */
+	size_t deepest; /* the first choice that was changed since: the states before it are as they were */
 	struct map seen;
 	struct choice *way;
 	size_t way_count, way_capacity;
@@ -752,10 +1039,12 @@ static bool is_in_phase(const struct mvcc *m, const struct choice *p, const stru
 	return false;
 }
 
-static bool take_next(struct mvcc *m)
+static bool take_next(struct mvcc *m, struct failure *f)
 {
 	struct choice *p = &m->search.choices[m->search.choice_count - 1];
 
+	if (m->search.choice_count - 1 < f->deepest)
+		f->deepest = m->search.choice_count - 1;
 	p->tried++;
 	go_back(m, p->event, &p->before);
 	return true;
@@ -765,7 +1054,7 @@ static bool take_next(struct mvcc *m)
  * which explains everything. */
 static bool can_flip(const struct choice *p)
 {
-	return p->order && p->tried + 1 < p->options;
+	return p->order && !p->closed && p->tried + 1 < p->options;
 }
 
 /* The next way in which one choice is another one. */
@@ -775,16 +1064,16 @@ static bool next_flip(struct mvcc *m, struct failure *f)
 	while (m->search.choice_count > f->flip + 1 && f->follows < BUDGET_FOLLOWS) {
 		const struct choice *p = &m->search.choices[m->search.choice_count - 1];
 
-		if (p->tried + 1 < p->options && is_in_phase(m, p, f)) {
+		if (!p->closed && p->tried + 1 < p->options && is_in_phase(m, p, f)) {
 			f->follows++;
-			return take_next(m);
+			return take_next(m, f);
 		}
 		m->search.choice_count--;
 	}
 	f->follows = 0;
 	if (f->flip < f->way_count && can_flip(&m->search.choices[f->flip])) {
 		m->search.choice_count = f->flip + 1;
-		return take_next(m);
+		return take_next(m, f);
 	}
 	while (f->flip && f->way_count - f->flip < FLIP_POINTS_MAX) {
 		struct choice *p = &m->search.choices[--f->flip];
@@ -794,7 +1083,7 @@ static bool next_flip(struct mvcc *m, struct failure *f)
 		p->before = before; /* the way's is of a state that was built anew since */
 		m->search.choice_count = f->flip + 1;
 		if (can_flip(p))
-			return take_next(m);
+			return take_next(m, f);
 	}
 	return false;
 }
@@ -807,8 +1096,8 @@ static bool next_way(struct mvcc *m, struct failure *f)
 	while (m->search.choice_count) {
 		struct choice *p = &m->search.choices[m->search.choice_count - 1];
 
-		if (p->tried + 1 < p->options && is_in_phase(m, p, f))
-			return take_next(m);
+		if (!p->closed && p->tried + 1 < p->options && is_in_phase(m, p, f))
+			return take_next(m, f);
 		m->search.choice_count--;
 	}
 	return false;
@@ -852,7 +1141,7 @@ static void note_failure(struct mvcc *m, struct failure *f)
 		memcpy(f->way, m->search.choices, m->search.choice_count * sizeof(*f->way));
 	m->search.abandoned = f->way;
 	m->search.abandoned_count = f->way_count;
-	f->flip = f->way_count;
+	f->flip = f->deepest = f->way_count;
 	f->follows = 0;
 }
 
@@ -869,18 +1158,24 @@ static void end_failure(struct mvcc *m, struct failure *f)
 	m->search.abandoned_count = 0;
 }
 
-/* Takes the way of the first contradiction once more. */
-static void take_way(struct mvcc *m, const struct failure *f)
+/* Takes the way of the first contradiction once more, from where it was left. */
+static void take_way(struct mvcc *m, struct failure *f)
 {
-	m->search.choice_count = 0;
-	if (!f->way_count) {
+	size_t from = f->deepest;
+
+	if (from >= f->way_count) {
 		go_back(m, f->event, &m->search.event_mark);
-		return;
+	} else {
+		/* The marks of those before it are in the list: states were built anew since the way was kept. */
+		struct state_mark before = m->search.choices[from].before;
+
+		go_back(m, f->way[from].event, &before);
 	}
-	go_back(m, f->way[0].event, &f->way[0].before);
-	MEM_RESERVE(m->search.choices, f->way_count, m->search.choice_capacity);
-	memcpy(m->search.choices, f->way, f->way_count * sizeof(*f->way));
+	MEM_RESERVE(m->search.choices, f->way_count + 1, m->search.choice_capacity);
+	for (size_t i = from; i < f->way_count; i++)
+		m->search.choices[i] = f->way[i];
 	m->search.choice_count = f->way_count;
+	f->deepest = f->way_count;
 }
 
 /* The recorded answers stand, each contradiction is noted, and what follows is judged from there.
@@ -904,7 +1199,7 @@ static void accept_contradiction(struct mvcc *m)
 		/* The contradiction is noted for good. */
 		m->search.event_mark.notes = m->note_count;
 		go_back(m, m->search.event, &m->search.event_mark);
-		begin_event(m);
+		begin_event(m, true);
 	} while (!process(m));
 	m->search.accepted_count = 0;
 }
@@ -945,16 +1240,43 @@ static bool goes_on(struct mvcc *m, struct failure *f)
 	return !is_used_up(m, f) && next_way(m, f);
 }
 
+/* The event is explained.  Where it left a choice of order that would stay open for ever, because it is about what was
+ * written, the other ways are tried at once: most of them contradict here and now, by a lock that is held or a count. */
+static void close_impossible(struct mvcc *m)
+{
+	struct choice *p = m->search.choice_count ? &m->search.choices[m->search.choice_count - 1] : NULL;
+	size_t count = m->search.choice_count;
+	struct choice kept;
+
+	if (!p || p->event != m->search.event || p->closed || !p->order || p->tried || p->options != 2 ||
+		scope(p) != SCOPE_ALL || m->schedule->one_at_a_time || m->search.settled ||
+		(count > 1 && m->search.choices[count - 2].event == m->search.event))
+		return;
+	kept = *p;
+	p->tried = 1;
+	go_back(m, m->search.event, &m->search.event_mark);
+	begin_event(m, true);
+	kept.closed = !process(m);
+	m->search.at_dead_end = false;
+	m->search.choice_count = count;
+	m->search.choices[count - 1] = kept;
+	go_back(m, m->search.event, &m->search.event_mark);
+	begin_event(m, true);
+	CHECK(process(m));
+}
+
 void solver_search(struct mvcc *m)
 {
 	struct failure failure = {0};
 
 	for (m->search.event = 0; m->search.event <= m->schedule->event_count;) {
-		begin_event(m);
+		begin_event(m, failure.any || m->search.settled);
 		if (process(m)) {
 			/* Past it: what was chosen explains it. */
 			if (failure.any && m->search.event >= failure.event)
 				end_failure(m, &failure);
+			if (!failure.any)
+				close_impossible(m);
 			m->search.event++;
 			continue;
 		}

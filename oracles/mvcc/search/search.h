@@ -55,6 +55,8 @@ struct choice { /* a choice that was made */
 	uint32_t scope; /* enum choice_scope */
 	uint32_t txn;   /* SCOPE_TXN: store number */
 	bool order;     /* whether others were executed before; the first way: none */
+	uint64_t until; /* of `order`: when the last of those others was answered; UINT64_MAX: for ever */
+	bool closed;    /* nobody is left to whom its other ways would make a difference */
 	struct state_mark before; /* the event */
 };
 
@@ -71,9 +73,13 @@ enum { ACCEPTED_MAX = 64 };
 struct search {
 	struct choice *choices;
 	size_t choice_count, choice_capacity;
+	size_t open_count; /* of those that were still open when they were last looked at */
+	size_t close_at;   /* how many there are when they are looked at again */
+	uint32_t first_open; /* transactions before this store number have ended, for good */
 	const struct choice *abandoned; /* choices that the search may have gone back behind: they were right till then */
 	size_t abandoned_count;
 	size_t script; /* choices of the current event that are already decided */
+	uint64_t order_until; /* of the choice of order that is about to be made (struct choice) */
 	uint32_t event;
 	struct state_mark event_mark; /* before it */
 	uint64_t next_sent_seq;

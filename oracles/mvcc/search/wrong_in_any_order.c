@@ -37,6 +37,7 @@ struct end {
 struct order_free {
 	struct end *ends;  /* by transaction */
 	uint32_t *writers; /* statements that may write, as they were sent */
+	uint64_t *over;    /* by writer: when the transactions of it and of all before it were over */
 	size_t writer_count;
 	uint64_t work;
 };
@@ -61,7 +62,47 @@ static struct order_free *certain_of(struct mvcc *m)
 		if (m->runs[i].plan->writes || m->runs[i].plan->redefines || m->runs[i].mixes)
 			c->writers[c->writer_count++] = i;
 	}
+	c->over = arena_alloc(&m->catalog.arena, (c->writer_count + 1) * sizeof(*c->over));
+	for (size_t i = 0; i < c->writer_count; i++) {
+		uint32_t txn = s->stmts[c->writers[i]].txn;
+		uint64_t seq = txn != SCHEDULE_NONE && c->ends[txn].begin && !m->runs[c->writers[i]].mixes ? c->ends[txn].seq
+													   : UINT64_MAX;
+
+		c->over[i] = i && c->over[i - 1] > seq ? c->over[i - 1] : seq;
+	}
 	return c;
+}
+
+/*
+ * Is what the transaction wrote settled, and over before that moment?  Nobody can go back behind its end any more: no
+ * choice is left that could make another state of the rows (search.c, close_points).  So what was there before it need not
+ * be looked at, nor who wrote that.  Where choices were given up it is not so.
+ */
+static bool is_settled(const struct mvcc *m, const struct order_free *c, uint32_t txn, uint64_t moment)
+{
+	return !m->search.choices_lost && txn && txn < m->search.first_open && m->store.txns[txn].state == STORE_COMMITTED &&
+	       c->ends[txn - 1].begin && c->ends[txn - 1].seq < moment;
+}
+
+/* The first writer whose transaction, or that of one before it, may be neither. */
+static size_t first_unsettled(const struct mvcc *m, const struct order_free *c, uint64_t moment)
+{
+	size_t low = 0, high = c->writer_count;
+	uint32_t stmt = m->search.first_open && m->search.first_open < m->store.txn_count
+				? m->schedule->txns[m->search.first_open - 1].first_stmt
+				: EXECUTION_NONE;
+
+	if (m->search.choices_lost || stmt == EXECUTION_NONE)
+		return 0;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (c->over[middle] < moment && c->writers[middle] < stmt)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
 }
 
 /* ---- the writes of a row ---- */
@@ -292,6 +333,10 @@ static bool stays_of(struct mvcc *m, const struct look *look, const struct order
 		/* What the current statement wrote itself comes after what it met. */
 		if (!is_in_sight(m, look, c, v->txn) || v->stmt == m->now.stmt)
 			continue;
+		if (is_settled(m, c, v->txn, look->low)) {
+			(*out)[--at] = (struct stay){.image = v->image, .first_begin = UINT64_MAX};
+			break;
+		}
 		if (at < room && (*out)[at].txn == v->txn)
 			continue;
 		(*out)[--at] = (struct stay){.txn = v->txn, .image = v->image, .first_begin = UINT64_MAX};
@@ -327,13 +372,15 @@ static bool find_writes(struct mvcc *m, const struct look *look, struct order_fr
 	const struct record_stmt *now = &m->schedule->stmts[m->now.stmt].in->record;
 
 	for (int pass = 0; pass < 2; pass++) {
-		for (size_t i = 0; i < c->writer_count; i++) {
+		for (size_t i = first_unsettled(m, c, look->low); i < c->writer_count; i++) {
 			uint32_t stmt = c->writers[i], txn = m->schedule->stmts[stmt].txn + 1;
 			const struct record_stmt *r = &m->schedule->stmts[stmt].in->record;
 			const struct plan *plan = m->runs[stmt].plan;
 			size_t k = 0;
 
-			if (stmt == m->now.stmt || r->begin_seq > now->seq ||
+			if (r->begin_seq > now->seq)
+				break; /* they are as they were sent */
+			if (stmt == m->now.stmt ||
 				(m->schedule->stmts[stmt].txn != SCHEDULE_NONE && !is_in_sight(m, look, c, txn) &&
 					m->schedule->txns[txn - 1].mixed != TXN_MIXED_YES &&
 					(m->schedule->txns[txn - 1].outcome != TXN_COMMITTED || c->ends[txn - 1].begin) &&

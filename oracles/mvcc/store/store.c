@@ -427,8 +427,9 @@ void store_lock(struct store *store, uint32_t txn, uint32_t stmt, struct store_r
 	if (!store_alive(store_current(store, record, 0)))
 		return;
 	made = arena_alloc(&store->arena, sizeof(*made));
-	*made = (struct store_lock){lock, txn, mode, stmt};
+	*made = (struct store_lock){lock, store->txns[txn].held, record, txn, mode, stmt};
 	TRAIL_SET(&store->trail, RECORD, record, locks, made);
+	TRAIL_SET(&store->trail, TXN, &store->txns[txn], held, made);
 }
 
 uint32_t store_lock_conflict(const struct store *store, uint32_t txn,

@@ -83,7 +83,9 @@ enum store_lock_mode { STORE_LOCK_S = 1, STORE_LOCK_X = 2 };
 
 /* A lock that is certainly held until its transaction ends. */
 struct store_lock {
-	struct store_lock *next;
+	struct store_lock *next;        /* of the record */
+	struct store_lock *held_before; /* of the transaction */
+	struct store_record *record;
 	uint32_t txn, mode, stmt;
 };
 
@@ -208,6 +210,7 @@ enum store_use { STORE_UNUSED, STORE_MAYBE_USED, STORE_USED };
 	X(locks_from, VALUE)                                                                       \
 	X(tables, VALUE)                                                                           \
 	X(undo, APART) /* by the versions */                                                       \
+	X(held, APART) /* by the records */                                                        \
 	X(meant, APART)                                                                            \
 	X(savepoints, APART)
 
@@ -232,6 +235,7 @@ struct store_txn {
 	uint32_t locks_from;    /* locks of statements before this one were let go of */
 	uint64_t tables; /* that it used in a locking way, as bits; the last one: all others */
 	struct store_undo *undo;
+	struct store_lock *held;
 	struct store_meant *meant;
 	struct store_savepoint *savepoints;
 };
