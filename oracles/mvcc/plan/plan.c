@@ -16,6 +16,7 @@
 #include "mvcc/plan/foreign_key_list.h"
 #include "mvcc/plan/key_ranges.h"
 #include "mvcc/plan/last_insert_id.h"
+#include "mvcc/plan/lookups.h"
 #include "mvcc/plan/masked_passwords.h"
 #include "mvcc/plan/partition.h"
 #include "mvcc/plan/prepared_text.h"
@@ -574,6 +575,8 @@ static void plan_rows(struct mvcc *m, struct plan *plan, const struct sql_expr *
 {
 	plan->key_set = plan->reach;
 	plan_ranges(m, plan, where);
+	if (!plan->key_set)
+		plan_lookups_change(m, plan, where);
 }
 
 /* UPDATE IGNORE: which rows are left out where foreign keys forbid them, and what a join makes of that, is not
@@ -649,6 +652,8 @@ static void compile(
 			note_outcome(m, plan, &outcome);
 		else if (plan->reads)
 			plan_locking_read(m, plan, stmt->u.query);
+		if (plan->query && plan->reads && !plan->key_set)
+			plan_lookups_query(m, plan, stmt->u.query);
 		return;
 	case SQL_STMT_INSERT:
 	case SQL_STMT_REPLACE:

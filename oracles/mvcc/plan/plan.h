@@ -20,6 +20,7 @@ struct body;
 struct effects;
 struct firing;
 struct key_set;
+struct lookup;
 struct ranges;
 struct returning;
 
@@ -80,6 +81,7 @@ struct plan {
 					      plain reads */
 	const struct key_set *key_set;      /* primary keys to look at; NULL: any */
 	const struct ranges *ranges; /* of a column, outside of which WHERE is not true; NULL: any */
+	const struct lookup *lookups; /* which rows of its tables it need look at (lookups.h); none for a table: all */
 	struct key_set *reach;             /* those that WHERE of the first table allows; NULL: any */
 	uint32_t tables[MVCC_TABLES_MAX]; /* numbers, each once */
 	bool written[MVCC_TABLES_MAX];

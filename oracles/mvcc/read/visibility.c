@@ -5,6 +5,7 @@
 #include "base/bug.h"
 #include "mvcc/explain/explain.h"
 #include "mvcc/plan/key_ranges.h"
+#include "mvcc/plan/lookups.h"
 #include "mvcc/read/lock_wait.h"
 #include "mvcc/read/serializable_reads.h"
 #include "mvcc/search/search.h"
@@ -300,8 +301,12 @@ static void note_snapshot_oddities(
 
 size_t records_of(struct mvcc *m, struct store_table *table, struct store_record ***out)
 {
+	size_t count;
+
 	if (m->now.plan->key_set && table == &m->store.tables[m->now.plan->tables[0]])
 		return key_set_records(m, table, out);
+	if (lookup_records(m, table, out, &count))
+		return count;
 	*out = table->records;
 	return table->count;
 }

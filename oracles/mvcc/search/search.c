@@ -24,10 +24,10 @@
 #include "mvcc/plan/key_ranges.h"
 #include "mvcc/plan/plan.h"
 #include "mvcc/plan/session_settings.h"
+#include "mvcc/read/visibility.h"
 #include "mvcc/search/state_digest.h"
 #include "mvcc/search/wrong_in_any_order.h"
 #include "mvcc/solver.h"
-#include "mvcc/read/visibility.h"
 #include "mvcc/unknown/forget.h"
 #include "server/errors.h"
 

@@ -6,6 +6,7 @@
 
 #include "base/bug.h"
 #include "base/mem.h"
+#include "mvcc/store/access_path.h"
 
 /* ---- the trail ---- */
 
@@ -63,6 +64,7 @@ void store_release(struct store *store)
 	for (uint32_t i = 0; i < store->table_count; i++) {
 		free(store->tables[i].records);
 		map_release(&store->tables[i].by_key);
+		store_paths_release(&store->tables[i]);
 	}
 	free(store->tables);
 	free(store->txns);
@@ -188,6 +190,7 @@ struct store_record *store_record_for(
 	(void)store_odd_keys(table, row);
 	record = arena_zero(&store->arena, sizeof(*record));
 	record->id = table->count;
+	record->table = (uint32_t)(table - store->tables);
 	if (table->cluster) {
 		record->key = arena_copy(&store->arena, cluster_key(store, table, row));
 		record->key_hash = hash_bytes(record->key.ptr, record->key.len);
@@ -250,6 +253,8 @@ void store_write(struct store *store, uint32_t txn, uint32_t stmt, struct store_
 	*version = (struct store_version){
 		image, on, on && on->txn == txn ? on->under : on, txn, stmt, 0, false};
 	TRAIL_SET(&store->trail, RECORD, record, newest, version);
+	if (image)
+		store_path_add(store, &store->tables[record->table], record, image);
 	if (txn) {
 		struct store_undo *undo = arena_alloc(&store->arena, sizeof(*undo));
 

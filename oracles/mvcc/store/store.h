@@ -26,6 +26,7 @@
 
 #define STORE_NONE UINT32_MAX
 
+struct store_path;
 struct store_undo;
 
 /* ---- the trail ---- */
@@ -99,6 +100,8 @@ struct store_record {
 	uint64_t key_hash; /* of the cluster key; 0 where the table has none */
 	struct span key;   /* encoded, SPAN_NONE where the table has none */
 	uint32_t id;
+	uint32_t table; /* number */
+	uint32_t seen;  /* by the lookup of this number (lookups.c) */
 };
 
 /* Somebody used the table in a way that may lock anything in it. */
@@ -140,6 +143,8 @@ struct store_table {
 	uint32_t count;
 	size_t capacity;
 	struct map by_key;                 /* of key_hash to record number */
+	struct store_path *paths;          /* by other columns (access_path.h) */
+	uint32_t path_count;
 	const struct eval_index *cluster;  /* NULL: none, rows are what they are */
 	const struct eval_index **uniques; /* all unique keys, the primary one first */
 	uint32_t unique_count;
@@ -287,6 +292,7 @@ struct store {
 	uint32_t txn_count;
 	uint32_t commits;
 	struct store_savepoint_list *savepoints; /* SAVEPOINT_HASHES of them, by hash of their names; NULL: none yet */
+	uint32_t lookups; /* how many were made */
 	struct buf key; /* room for keys */
 };
 

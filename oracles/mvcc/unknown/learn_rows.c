@@ -11,6 +11,7 @@
 #include "mvcc/read/visibility.h"
 #include "mvcc/search/wrong_in_any_order.h"
 #include "mvcc/solver.h"
+#include "mvcc/store/access_path.h"
 #include "mvcc/unknown/learn_table.h"
 
 /* A statement under way that may have changed the row already, without that we know: one that is a
@@ -119,12 +120,14 @@ static struct store_version *version_seen(
 	return v && stands_on_seen(m, v, mode, low) ? v : NULL;
 }
 
-static void clear_up(struct mvcc *m, struct store_version *v, const struct eval_value *image)
+static void clear_up(struct mvcc *m, struct store_record *record, struct store_version *v, const struct eval_value *image)
 {
 	if (!v || !v->unknown)
 		return;
 	TRAIL_SET(&m->store.trail, VERSION, v, image, image);
 	TRAIL_SET(&m->store.trail, VERSION, v, unknown, 0);
+	if (image)
+		store_path_add(&m->store, &m->store.tables[record->table], record, image);
 }
 
 /* Which column of the table each column of the answer is; false: not every one is there, and alone. */
@@ -183,7 +186,7 @@ static void learn_row(struct mvcc *m, uint32_t number, const struct eval_value *
 			return;
 		record = store_record_for(&m->store, table, row);
 	}
-	clear_up(m, version_seen(m, number, record, mode), row);
+	clear_up(m, record, version_seen(m, number, record, mode), row);
 }
 
 /* Is it shown, though it could not be told whose version that is? */
@@ -218,10 +221,10 @@ static void learn_absent(struct mvcc *m, uint32_t number, const struct eval_valu
 	if (!plan->stmt->u.query->u.select.where) {
 		for (uint32_t i = 0; i < known; i++) {
 			if (!shown[i] && record_unknown(m, table->records[i], mode))
-				clear_up(m, version_seen(m, number, table->records[i], mode), NULL);
+				clear_up(m, table->records[i], version_seen(m, number, table->records[i], mode), NULL);
 		}
 		if (table->others && others_are_settled(m, table))
-			clear_up(m, version_seen(m, number, table->others, mode), NULL);
+			clear_up(m, table->others, version_seen(m, number, table->others, mode), NULL);
 		return;
 	}
 	if (!plan->key_set || !key_set_is_all(plan->key_set))
@@ -235,7 +238,7 @@ static void learn_absent(struct mvcc *m, uint32_t number, const struct eval_valu
 			record_unknown(m, table->others, mode))
 			record = store_record_for(&m->store, table, row);
 		if (record && (record->id >= known || !shown[record->id]))
-			clear_up(m, version_seen(m, number, record, mode), NULL);
+			clear_up(m, record, version_seen(m, number, record, mode), NULL);
 	}
 }
 

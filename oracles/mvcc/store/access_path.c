@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "mvcc/store/access_path.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "eval/value/collation.h"
+#include "mvcc/store/store.h"
+
+enum path_value { PATH_KEYED, PATH_NULL, PATH_ODD };
+
+/* Of one column.  ODD: what it equals is not known (an opaque one, characters without a weight). */
+static enum path_value hash_value(struct store *store, const struct eval_type *type, const struct eval_value *v,
+	uint64_t *hash)
+{
+	bool unknown = false;
+
+	if (v->kind == EVAL_NULL)
+		return PATH_NULL;
+	if (v->kind == EVAL_OPAQUE)
+		return PATH_ODD;
+	if (type->kind == EVAL_T_INT && (v->kind == EVAL_INT || v->kind == EVAL_UINT)) {
+		*hash = hash_mix(*hash ^ v->u ^ hash_seed, 0x9e3779b97f4a7c15u);
+		return PATH_KEYED;
+	}
+	if (v->kind == EVAL_STRING)
+		(void)collation_compare(v->collation, v->s, v->s, &unknown);
+	if (unknown)
+		return PATH_ODD;
+	buf_clear(&store->key);
+	eval_key(type, v, &store->key);
+	*hash = hash_mix(*hash ^ hash_bytes(store->key.data, store->key.len), 0x9e3779b97f4a7c15u);
+	return PATH_KEYED;
+}
+
+static enum path_value hash_row(struct store *store, const struct store_table *table, const struct store_path *path,
+	const struct eval_value *row, uint64_t *hash)
+{
+	enum path_value found = PATH_KEYED;
+
+	*hash = path->count;
+	for (uint32_t i = 0; i < path->count && found == PATH_KEYED; i++)
+		found = hash_value(store, &table->def->columns[path->columns[i]].type, &row[path->columns[i]], hash);
+	return found;
+}
+
+bool store_path_hash(struct store *store, const struct store_table *table, const struct store_path *path,
+	const struct eval_value *row, uint64_t *hash)
+{
+	return hash_row(store, table, path, row, hash) == PATH_KEYED;
+}
+
+/* Is it among the newest entries already?  A search that goes back writes the same again. */
+static bool is_there(const struct store_path *path, uint32_t at, const struct store_record *record)
+{
+	enum { LOOKED_AT = 4 };
+
+	for (int i = 0; i < LOOKED_AT && at != MAP_NONE; i++, at = path->entries[at].next) {
+		if (path->entries[at].record == record)
+			return true;
+	}
+	return false;
+}
+
+static void add_to(struct store *store, const struct store_table *table, struct store_path *path,
+	struct store_record *record, const struct eval_value *image)
+{
+	uint64_t hash;
+	uint32_t *first;
+
+	switch (hash_row(store, table, path, image, &hash)) {
+	case PATH_NULL:
+		return;
+	case PATH_ODD:
+		first = &path->odd;
+		break;
+	default:
+		first = map_at(&path->first, hash);
+	}
+	if (is_there(path, *first, record))
+		return;
+	MEM_RESERVE(path->entries, path->entry_count + 1, path->entry_capacity);
+	path->entries[path->entry_count] = (struct path_entry){record, *first};
+	*first = (uint32_t)path->entry_count++;
+}
+
+void store_path_add(struct store *store, struct store_table *table, struct store_record *record,
+	const struct eval_value *image)
+{
+	for (uint32_t i = 0; i < table->path_count; i++)
+		add_to(store, table, &table->paths[i], record, image);
+}
+
+struct store_path *store_path(struct store *store, struct store_table *table, const uint32_t *columns, uint32_t count)
+{
+	struct store_path *path;
+
+	for (uint32_t i = 0; i < table->path_count; i++) {
+		if (table->paths[i].count == count &&
+			memcmp(table->paths[i].columns, columns, count * sizeof(*columns)) == 0)
+			return &table->paths[i];
+	}
+	if (table->path_count == PATHS_MAX || count > PATH_COLUMNS_MAX)
+		return NULL;
+	if (!table->paths)
+		table->paths = mem_zero(PATHS_MAX, sizeof(*table->paths));
+	path = &table->paths[table->path_count++];
+	*path = (struct store_path){.count = count, .first = MAP_INIT, .odd = MAP_NONE};
+	memcpy(path->columns, columns, count * sizeof(*columns));
+	for (uint32_t i = 0; i < table->count; i++) {
+		for (const struct store_version *v = table->records[i]->newest; v; v = v->previous) {
+			if (v->image)
+				add_to(store, table, path, table->records[i], v->image);
+		}
+	}
+	return path;
+}
+
+void store_paths_release(struct store_table *table)
+{
+	for (uint32_t i = 0; i < table->path_count; i++) {
+		map_release(&table->paths[i].first);
+		free(table->paths[i].entries);
+	}
+	free(table->paths);
+}
