@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * isotrace explain: one finding in full, for somebody who has to be convinced: what was promised,
+ * isotrace explain: one finding in full, for a reader that has to be convinced: what was promised,
  * the transactions, what each statement of the witness saw, why that is a contradiction, the
  * versions of the rows concerned, and everything these transactions did.
  */

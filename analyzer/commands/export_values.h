@@ -15,7 +15,7 @@ struct export_source {
 	bool salvage, skip;
 };
 
-/* With skip, transactions of unknown outcome that nobody saw are left out where the format has no
+/* With skip, transactions of unknown outcome whose writes no read saw are left out where the format has no
  * word for them. */
 enum exit_status export_values(const struct export_source *source, enum export_format format);
 enum exit_status export_graph(const struct export_source *source, bool graphml);

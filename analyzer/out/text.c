@@ -370,7 +370,7 @@ static void hint(struct buf *out, const struct page *page, const struct verdict_
 	buf_release(&line);
 }
 
-/* What somebody who has read this far may want to do. */
+/* What the reader may want to do next. */
 static void hints_text(struct buf *out, const struct page *page,
 	const struct verdict_context *context, const struct verdict *verdict)
 {
@@ -415,7 +415,7 @@ void verdict_text(struct buf *out, const struct page *page, const struct verdict
 		buf_printf(out, "level:     %s %s\n", context->level,
 			level_answer_name(verdict_answer(verdict, context->level)));
 	promises_text(out, page, context, verdict);
-	/* Of nothing everything holds, which helps nobody. */
+	/* Of nothing everything holds, which is of no use. */
 	if (context->transactions)
 		levels_text(
 			out, page, verdict, LEVEL_HOLDS, "holds:    ", ", and what these imply");

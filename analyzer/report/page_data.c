@@ -203,7 +203,7 @@ static void take_rows(struct report_facts *d, const struct record_rows *record)
 			if (!value_read(&mp, &value) || !keep)
 				continue;
 			buf_add_str(&initial->values, c ? ", " : "");
-			/* Redacted, or cut: nobody can say what it was. */
+			/* Redacted, or cut: it is not known what it was. */
 			if (!execution_literal(&value, &initial->values, &err))
 				buf_add_str(&initial->values, "NULL /* not recorded */");
 		}

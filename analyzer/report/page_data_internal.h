@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What page_data.c gathers of one trace and page_json.c writes.  Nobody else looks inside. */
+/* What page_data.c gathers of one trace and page_json.c writes.  No other file looks inside. */
 #ifndef REPORT_PAGE_DATA_INTERNAL_H
 #define REPORT_PAGE_DATA_INTERNAL_H
 

@@ -384,7 +384,7 @@ static int by_session(const void *a, const void *b)
 	return (x->session > y->session) - (x->session < y->session);
 }
 
-/* A column that nobody uses, or a new one; NULL when all that fit are taken. */
+/* A column that is free, or a new one; NULL when all that fit are taken. */
 static struct column *free_column(struct timeline *timeline, size_t fit)
 {
 	for (size_t i = 0; i < timeline->column_count; i++) {

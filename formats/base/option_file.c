@@ -243,7 +243,7 @@ static bool read_file(struct reader *r, const char *path, bool must, struct err 
 	r->files->file_count++;
 	if (!file_read(path, OPTION_FILE_SIZE_MAX, &text, err)) {
 		buf_release(&text);
-		/* One that we may not read is for somebody else. */
+		/* A file that we may not read is for another user. */
 		return !must;
 	}
 	buf_add_char(&text, '\0');

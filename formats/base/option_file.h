@@ -12,7 +12,7 @@
  *
  * A dash and an underscore in a key are the same.  Keys of groups that are for all clients are
  *taken when the option table has them; in groups of our own an unknown key is a mistake, unless it
- *begins with loose-.  A file that anybody may write to is not read, with a warning.
+ *begins with loose-.  A file that every user may write to is not read, with a warning.
  */
 #ifndef BASE_OPTION_FILE_H
 #define BASE_OPTION_FILE_H
@@ -64,7 +64,7 @@ struct option_files {
 };
 
 struct option_groups {
-	const char *const *clients; /* for everybody: unknown keys are skipped */
+	const char *const *clients; /* groups of all programs: unknown keys are skipped */
 	const char *const *own;     /* NULL at the end, as above */
 	/* Whether a key of our own groups is right for another command of the program. */
 	bool (*known_elsewhere)(const char *key);

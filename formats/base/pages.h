@@ -5,7 +5,7 @@
  * The first touch of memory waits until the kernel has cleared a page, and in a virtual machine
  * that gives free memory back, until its host has found one: for a large history a third of the
  * time. One thread does that here for arrays that are filled from their beginning to their end, a
- * few MiB ahead of the end of what is filled: more would be memory that perhaps nobody needs.
+ * few MiB ahead of the end of what is filled: more would be memory that is perhaps not needed.
  *
  * Threads: one caller.  Contents are never touched (madvise(2), MADV_POPULATE_WRITE, Linux 5.14; an
  * older kernel refuses it, and everything stays as it is without), so it does no harm when an array

@@ -2,7 +2,7 @@
 /*
  * Bytes from a trace, made fit for a terminal.
  *
- * What a trace holds was written by people whom nobody here knows: it may carry escape sequences, text that changes the
+ * What a trace holds was written by people we do not know: it may carry escape sequences, text that changes the
  * writing direction, bytes that are no UTF-8, or megabytes of it.  text_add lets through what a
  * terminal prints as itself and shows the rest as an escape (\x1b, \u{202e}), so it can neither
  * change the terminal nor hide.  Columns are counted as terminals do (wide characters take two),

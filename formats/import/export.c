@@ -193,7 +193,7 @@ static bool edn_event(struct writer *w, const struct event *e, uint32_t index)
 	return flush(w, false);
 }
 
-/* Initial values matter where predicates look at them, and where somebody wrote one of them again.
+/* Initial values matter where predicates look at them, and where a transaction wrote one of them again.
  */
 static bool needs_init(const struct values *v)
 {

@@ -8,7 +8,7 @@
  * The flag behind a write says whether it was done.  One that was not is left out; a transaction
  * all of whose writes were not done has aborted.  A null or 0 read is the initial value, and so is
  * what the transaction marked "isInitial" wrote.  Without such a transaction the history began with
- * a filled database, and a value that nobody wrote is the initial one (Viper reads it so).  The two
+ * a filled database, and a value that no transaction wrote is the initial one (Viper reads it so).  The two
  * lists of a range are the rows it returned and the deleted ones that it saw; both are plain reads
  * here.  What it did not return is not kept, and the range is counted in records_ignored.
  *

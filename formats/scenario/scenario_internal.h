@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the files of this folder share and nobody else includes.
+ * What the files of this folder share; other folders do not include it.
  */
 #ifndef SCENARIO_SCENARIO_INTERNAL_H
 #define SCENARIO_SCENARIO_INTERNAL_H

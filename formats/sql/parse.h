@@ -9,7 +9,7 @@
  * would have proved (no ambiguity) is tested against the servers' own verdicts instead.
  *
  * The first error poisons the current token: it becomes T_ERROR, which nothing accepts, so every
- * loop ends and every rule returns soon, with nodes that nobody will look at.  Rules never return
+ * loop ends and every rule returns soon, with nodes that are not used.  Rules never return
  * NULL where a node is due.  To tell what was expected the same text is parsed again with `track`
  * set, so that parsing what is right pays nothing for it.
  */

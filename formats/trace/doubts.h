@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Notes of the recorder that levels were changed out of its sight (docs/trace-format.md, "note"; topic
- * "levels doubted"): which sessions' levels nobody knows.  However many notes a trace has, of fixed size.
+ * "levels doubted"): which sessions' levels are not known.  However many notes a trace has, of fixed size.
  */
 #ifndef TRACE_DOUBTS_H
 #define TRACE_DOUBTS_H

@@ -285,7 +285,7 @@ uint64_t trace_producer_reserve(struct trace_producer *producer, unsigned count)
 {
 	_Atomic uint64_t *next = &producer->writer->next_seq;
 
-	/* Before the counter moves, so that whoever sees it past them sees that they are reserved:
+	/* Before the counter moves, so that a reader that sees it past them sees that they are reserved:
 	 * see watermark_now. */
 	if (!atomic_load_explicit(&producer->reserved, memory_order_relaxed))
 		atomic_store(&producer->reserved, atomic_load(next));

@@ -12,7 +12,7 @@
  *    missing field as zero, false or nil and ignores fields it does not know; so old analyzers read
  *    new traces and new analyzers old ones.
  * 2. A field of type `raw` holds one encoded msgpack object whose shape is given in its comment; it
- *    is checked to be well-formed when read, its shape by whoever walks it.
+ *    is checked to be well-formed when read, its shape by the code that walks it.
  * 3. Reading copies nothing: spans point into the block.
  * 4. `seq` is one 64-bit counter for the whole trace, taken when the record is made; it orders
  *    records of different producers.  `at` is the monotonic clock in nanoseconds.  For what takes
@@ -134,7 +134,7 @@ enum session_event {
 	SESSION_CLOSED = 1,
 	SESSION_OPAQUE = 2,  /* from here on traffic is relayed unread; reason says why */
 	SESSION_CHANGED = 3, /* user, database or character set changed */
-	/* The server ended the connection, and nobody had asked it to in this session: nothing sent
+	/* The server ended the connection, and no statement of this session had asked for it: nothing sent
 	 * from here on reaches it.  What the session held may be held until SESSION_RELEASED. */
 	SESSION_ENDED = 4,
 	SESSION_RELEASED = 5, /* the server no longer has it: its transaction is rolled back */
@@ -275,7 +275,7 @@ enum txn_event {
 enum txn_mixed { TXN_MIXED_NOT_TOLD, TXN_MIXED_NO, TXN_MIXED_YES };
 
 enum txn_outcome {
-	TXN_UNKNOWN = 0, /* nobody may assume either */
+	TXN_UNKNOWN = 0, /* neither may be assumed */
 	TXN_COMMITTED = 1,
 	TXN_ABORTED = 2,
 };

@@ -107,7 +107,7 @@ struct trace_writer {
 	struct err end_err;
 };
 
-/* ---- small things that everybody needs ---- */
+/* ---- small things that all files need ---- */
 
 static inline uint64_t writing_seq(struct trace_writer *writer)
 {

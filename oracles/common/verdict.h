@@ -37,7 +37,7 @@ enum severity {
 	X(TRAIT_WAITED, "waited")                                                                  \
 	X(TRAIT_BY_SUBQUERY, "by-subquery")       /* which decided what rows it took */            \
 	X(TRAIT_AFTER_DEADLOCK, "after-deadlock") /* the session's statement before it got 1213 */ \
-	/* what somebody else did to the row */                                                    \
+	/* what another transaction did to the row */                                                    \
 	X(TRAIT_ROW_INSERTED, "row-inserted")                                                      \
 	X(TRAIT_ROW_UPDATED, "row-updated")                                                        \
 	X(TRAIT_ROW_MOVED, "row-moved") /* to another primary key */                               \
@@ -215,7 +215,7 @@ void verdict_level(struct verdict *verdict, const char *name, enum level_answer 
 /* Counts `count` things as undecided for a reason; 0 is no reason. */
 void verdict_undecided(struct verdict *verdict, const char *reason, uint64_t count);
 /* The statement that is the first example of a reason, and the one that is to blame for it (NULL: none); of
- * a reason that nobody counted: nothing. */
+ * a reason that was not counted: nothing. */
 void verdict_example(struct verdict *verdict, const char *reason, const struct finding_step *example,
 	const struct finding_step *culprit);
 /* What was decided and what was not: nothing yet. */

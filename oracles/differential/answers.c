@@ -69,7 +69,7 @@ bool diff_answers(const struct execution_stmt *a, const struct execution_stmt *b
 	const struct record_stmt *x = &a->record, *y = &b->record;
 
 	*out = DIFF_BLOCKED;
-	/* Whoever was never answered was waited for, and nobody knows whether it was a lock. */
+	/* A statement that was never answered was waited for, and it is not known whether it waited for a lock. */
 	if (execution_blocked(a) != execution_blocked(b) &&
 		!((x->flags | y->flags) & STMT_NO_REPLY))
 		return true;

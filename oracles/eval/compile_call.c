@@ -44,7 +44,7 @@ static bool compile_located(struct compiler *c, const struct sql_expr *part, str
 	return !c->failed;
 }
 
-/* The reason names the function: FUNCTION SOUNDEX is not FUNCTION EXP to somebody who counts them. */
+/* The reason names the function: FUNCTION SOUNDEX is not FUNCTION EXP where reasons are counted. */
 static struct node *function_not_modelled(struct compiler *c, struct span name)
 {
 	struct eval_outcome *o = c->outcome;

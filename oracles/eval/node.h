@@ -234,7 +234,7 @@ bool relates_texts(struct node *const *args, uint32_t count, uint32_t at);
 bool has_wide_text(const struct node *n);
 /* REGEXP_REPLACE and kin. */
 bool calls_regexp(const struct node *n);
-/* The coercibility of a string whose collation nobody can tell, and of no string at all: see
+/* The coercibility of a string whose collation is not known, and of no string at all: see
  * aggregate_collation(). */
 enum { COERCIBLE_NONE = 1, COERCIBLE_NOTHING = 7 };
 /* What several operands are brought together for. */

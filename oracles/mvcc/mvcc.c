@@ -106,7 +106,7 @@ static uint32_t open_table(struct mvcc *m, uint32_t number)
 	if (in->initial.columns.ptr)
 		return REASON_HIDDEN_COLUMN_MISSING;
 	whole = content_rows(m, &m->store.arena, def, &in->initial, &rows, &count) && in->has_initial;
-	/* Without a key nobody can say which rows are among those that are missing. */
+	/* Without a key it is not known which rows are among those that are missing. */
 	if (!whole && (!table->cluster || table->hidden_key))
 		return in->has_initial ? REASON_INITIAL_VALUES_NOT_KEPT
 				       : REASON_NO_INITIAL_ROWS;
@@ -141,7 +141,7 @@ static uint32_t trigger_events(struct span triggers)
 					found |= words[w].event;
 			}
 		}
-		events |= found ? found : WRITE_ANY; /* one that nobody knows yet */
+		events |= found ? found : WRITE_ANY; /* one that is not known yet */
 	}
 	return mp.bad ? WRITE_ANY : events;
 }

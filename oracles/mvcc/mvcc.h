@@ -28,7 +28,7 @@ struct mvcc_options {
 	uint32_t per_class_max; /* findings listed a class; 0: the default */
 	uint64_t budget;        /* orders tried a contradiction; 0: the default */
 	bool all_sessions;      /* every session that writes was recorded */
-	/* Called with each verdict; tests compare them one by one.  NULL: nobody asks. */
+	/* Called with each verdict; tests compare them one by one.  NULL: not wanted. */
 	void (*judged)(void *context, const struct mvcc_judged *judged);
 	void *context;
 };

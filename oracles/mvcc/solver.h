@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Inside the solver: what its parts share.  mvcc.h is for everybody else.
+ * Inside the solver: what its parts share.  mvcc.h is for other folders.
  *
  * The solver goes through the events of the schedule.  A statement is executed on the store when
  * its answer was recorded, unless another order is tried (search.c); what it may answer is compared
@@ -42,7 +42,7 @@ struct mvcc {
 	uint64_t opaque_count; /* values of env.opaque_count so far */
 	struct session_settings settings_at_start; /* of a session that has set nothing, when the trace began */
 	struct session_settings settings_of_new; /* ... and as SET GLOBAL has left it */
-	bool login_ignored; /* skip-character-set-client-handshake: nobody's login says what its texts are */
+	bool login_ignored; /* skip-character-set-client-handshake: no login says in which character set its texts are */
 	uint64_t global_from, global_to; /* when that was, first and last; 0: never */
 	bool has_si;             /* a session has ENGINE_INNODB_SI */
 	bool unrecorded_writers; /* sessions that were not recorded may have changed rows */

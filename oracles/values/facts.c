@@ -181,7 +181,7 @@ static void find_writers(struct facts *f)
 			uint32_t t = v->ops[op].txn;
 
 			if (!f->counts[t]) {
-				/* That nobody is known to have read from it does not mean that it
+				/* That no transaction is known to have read from it does not mean that it
 				 * was not the one. */
 				several |= v->txns[t].outcome == VALUES_UNKNOWN &&
 					   v->items[i].write_count > 1;
@@ -201,7 +201,7 @@ static void find_writers(struct facts *f)
 			f->state[i] = WRITER_SEVERAL;
 		else
 			f->state[i] = written ? WRITER_ABORTED : WRITER_NOBODY;
-		/* What the key held at first, or what somebody wrote who may not have committed. */
+		/* What the key held at first, or what a transaction wrote that may not have committed. */
 		if (f->state[i] == WRITER_INITIAL && written) {
 			w = writers_of(v, i);
 			while ((op = next_writer(&w)) != VALUES_NONE) {
@@ -337,7 +337,7 @@ static void register_read(struct reading *r, uint32_t at)
 	uint32_t first = v->txns[r->t].first_op, end = txn_end(v, r->t);
 	struct anomaly a = {r->t, at, VALUES_NONE, op->key, op->value};
 	bool mine_before = k->wrote && writes_item(v, first, at, op->value);
-	/* Of others' values only: a value that also somebody else wrote may be theirs. */
+	/* Of others' values only: a value that another transaction wrote, too, may be theirs. */
 	bool mine_later = !mine_before && f->state[op->value] == WRITER_ONE &&
 			  f->writer_txn[op->value] == r->t &&
 			  writes_item(v, at + 1, end, op->value);
@@ -398,7 +398,7 @@ static bool has_later(const struct values *v, uint32_t t, uint32_t at, const str
 		if (op->kind != VALUES_APPEND || op->key != read->key)
 			continue;
 		if (f->state[op->value] != WRITER_ONE)
-			continue; /* somebody else may have appended it */
+			continue; /* another transaction may have appended it */
 		place = f->position[op->value];
 		if (!(read->flags & VALUES_OP_OWN_LIST)) {
 			if (place != VALUES_NONE && place < count)

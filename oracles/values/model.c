@@ -303,7 +303,7 @@ static void read_edges(struct model *m, const struct read *r)
 	}
 }
 
-/* ---- cursor stability: nobody between the version read and the own one, or the other one read */
+/* ---- cursor stability: no transaction between the version read and the own one, or the other one read */
 
 static void cursor_between(struct model *m, uint32_t key, const struct candidate *low,
 	uint32_t high, uint32_t high_literal, uint32_t who)
@@ -578,7 +578,7 @@ static void shrink(const struct facts *f, enum model_level level, enum cycle_ord
 	}
 }
 
-/* Everybody whom those in the part may have read from. */
+/* All transactions that those in the part may have read from. */
 static void add_writers(const struct facts *f, uint8_t *part)
 {
 	const struct values *v = f->v;
@@ -597,7 +597,7 @@ static void add_writers(const struct facts *f, uint8_t *part)
 }
 
 /* Do those that were blamed alone have no choice, or else with those they read from?  If not, the
- * part becomes everybody. */
+ * part becomes all transactions. */
 static bool is_enough(const struct facts *f, enum model_level level, enum cycle_order order,
 	uint8_t *part, uint64_t *steps)
 {

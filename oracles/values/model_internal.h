@@ -65,7 +65,7 @@ struct model {
 	uint32_t *reads_of;              /* by transaction: reads; txn_count + 1 */
 	uint32_t *writer_head, *writers; /* by key: transactions that write the register */
 	uint32_t *writer_op;
-	uint32_t *all_head, *all_writes; /* by key: writes of everybody live; with predicates */
+	uint32_t *all_head, *all_writes; /* by key: writes of all live transactions; with predicates */
 	uint32_t *pair_base;             /* by key: its first order variable */
 	struct place *places;            /* by place in v->order */
 	uint8_t *floating;               /* by item: nothing is said on where it is in its list */

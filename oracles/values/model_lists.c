@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Lists as a question to the solver: who made each place, and in which order what nobody read was
+/* Lists as a question to the solver: who made each place, and in which order what no transaction read was
  * appended. */
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static void list_place(struct model *m, uint32_t at)
 		outside |= !inside(m, t);
 		add_place_op(m, op, TRUE_LITERAL);
 	}
-	/* Made by somebody who is not looked at, perhaps: nothing is said, nor where the others'
+	/* Made by a transaction that is not looked at, perhaps: nothing is said, nor where the others'
 	 * appends of the element are. */
 	if (outside) {
 		m->place_op_count = p->first;
@@ -194,7 +194,7 @@ static uint32_t tail_literal(struct model *m, const struct list_scratch *l, uint
 	return any[count];
 }
 
-/* ww edges between what may be next to each other, looking over places nobody is known for. */
+/* ww edges between what may be next to each other, looking over places no transaction is known for. */
 static uint32_t list_chain(struct model *m, uint32_t key)
 {
 	const struct values_key *k = &m->v->keys[key];
@@ -301,7 +301,7 @@ static uint32_t before_own(struct model *m, const struct list_scratch *l, size_t
 	return all;
 }
 
-/* Is one of the transaction's appends somewhere, and nobody says where? */
+/* Is one of the transaction's appends somewhere, at a place that is not known? */
 static bool has_floating(const struct model *m, uint32_t txn, uint32_t key)
 {
 	const struct values_txn *t = &m->v->txns[txn];
@@ -358,7 +358,7 @@ static void list_read(struct model *m, uint32_t i, const struct list_scratch *l)
 }
 
 /* Cursor stability on a list: having read up to `seen`, the own append, or a later read, is not
- * behind what somebody else appended there (and for the read: not behind two of them). */
+ * behind what another transaction appended there (and for the read: not behind two of them). */
 static void cursor_list(struct model *m, uint32_t i, const struct list_scratch *l)
 {
 	const struct values *v = m->v;
@@ -407,7 +407,7 @@ static void cursor_list(struct model *m, uint32_t i, const struct list_scratch *
 			}
 		}
 	}
-	/* All of the list was seen; the own append is behind it: nobody else's comes between. */
+	/* All of the list was seen; the own append is behind it: no other transaction's comes between. */
 	for (size_t s = 0; next >= end && s < l->tail_count; s++) {
 		if (v->ops[l->tail[s].op].txn != op->txn)
 			continue;

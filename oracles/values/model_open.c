@@ -176,7 +176,7 @@ static void add_candidate(struct model *m, uint32_t txn)
 }
 
 /* Who may have written what op i read.  Own later writes and intermediate ones are no candidates:
- * every level from PL-2 on forbids them.  False: somebody outside the part looked at. */
+ * every level from PL-2 on forbids them.  False: a transaction outside the part is concerned. */
 static bool find_candidates(struct model *m, uint32_t i, struct read *r)
 {
 	const struct values_op *op = &m->v->ops[i];
@@ -244,7 +244,7 @@ static bool unmatched_read(struct model *m, uint32_t i, uint32_t key, struct rea
 	return true;
 }
 
-/* Every final write of a register by somebody live, by key, whatever part is looked at. */
+/* Every final write of a register by a live transaction, by key, whatever part is looked at. */
 static void index_writes(struct model *m)
 {
 	const struct values *v = m->v;

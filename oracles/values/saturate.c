@@ -63,7 +63,7 @@ static void index_writers(struct saturation *s)
 	s->item_head = group_writers(s, true, s->v->item_count, &s->item_writers);
 }
 
-/* By item: did somebody write it who may not have committed? */
+/* By item: did a transaction write it that may not have committed? */
 static uint8_t *perhaps_written(const struct saturation *s)
 {
 	const struct values *v = s->v;
@@ -103,7 +103,7 @@ static void find_candidates(struct saturation *s, uint32_t i)
 	}
 }
 
-/* Everybody who writes the key comes after a reader of what it held initially. */
+/* Every transaction that writes the key comes after a reader of what it held initially. */
 static void initial_edges(struct saturation *s, uint32_t i)
 {
 	const struct values_op *op = &s->v->ops[i];
@@ -284,7 +284,7 @@ bool saturation_possible(struct saturation *s, uint32_t op, uint32_t from)
 	for (uint32_t w = s->writer_head[key]; w < s->writer_head[key + 1]; w++) {
 		uint32_t t2 = s->writers[w];
 
-		/* Somebody between the two. */
+		/* A transaction between the two. */
 		if (t2 != t3 && t2 != from && reaches(s, commit_of(s, t2), start_of(s, t3)) &&
 			(initial || reaches(s, start_of(s, from), commit_of(s, t2))))
 			return false;
@@ -465,7 +465,7 @@ static enum level_answer ask_model(
 	struct model_hints hints = {&s->edges, s->place, result->commits};
 	uint64_t steps = result->steps;
 
-	/* With somebody who perhaps did not commit, what was left out may have been it. */
+	/* With a transaction that perhaps did not commit, what was left out may have been it. */
 	if (s->vague)
 		return LEVEL_UNDECIDED;
 	saturation_places(s);

@@ -16,7 +16,7 @@
  * time, one way or else the other.  Every key in order proves the level too.  Else it stays open.
  *
  * A value that several transactions wrote: those of them that the order excludes (they come after
- * the reader, or somebody wrote the key between the two) are left out; the one that remains is it.
+ * the reader, or a transaction wrote the key between the two) are left out; the one that remains is it.
  *
  * Reachability is a matrix of bits, so this is for histories of up to SATURATE_TXNS_MAX.
  */

@@ -34,7 +34,7 @@ struct value_schedule {
 	uint32_t *writers_left;    /* by item: transactions that may still write it */
 	uint32_t *lock;            /* by key: stream that will overwrite it; NONE */
 	uint32_t *waiters;         /* by key: streams that wait for a change of it */
-	uint32_t time_waiters;     /* streams that wait for somebody to commit */
+	uint32_t time_waiters;     /* streams that wait for a commit */
 	uint32_t *by_complete;     /* transactions by completion */
 	uint32_t complete_count, complete_at;
 	uint8_t *done;     /* by transaction */
@@ -117,7 +117,7 @@ static uint32_t wanted(const struct value_schedule *s, const struct values_op *o
 		       : op->value;
 }
 
-/* A value that the key holds initially and that somebody also wrote. */
+/* A value that the key holds initially and that a transaction also wrote. */
 static bool holds(const struct value_schedule *s, uint32_t key, uint32_t item)
 {
 	uint32_t now = s->current[key];

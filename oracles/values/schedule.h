@@ -5,7 +5,7 @@
  *
  * Transactions are run one after the other (PL-3), or each as a start and a commit (PL-SI: a
  * snapshot at the start, no two at a time that write one key), so that every read returns what its
- * key holds at that moment.  A version is overwritten only when everybody who read it has run,
+ * key holds at that moment.  A version is overwritten only when every transaction that read it has run,
  * since it never comes back; apart from that the choice is greedy, so that finding none proves
  * nothing. Nearly linear.  Values that several transactions wrote are no difficulty: a read asks
  * for the value, not for its writer.

@@ -4,7 +4,7 @@
  *
  * Then snapshot isolation needs no search: Adya's PL-SI (thesis, 4.3) asks that every ww and wr
  * dependency leads from a transaction that committed before the other one started (else G-SIa,
- * interference), and that nobody missed what had committed before he started (else G-SIb, missed
+ * interference), and that no transaction missed a commit from before it started (else G-SIb, missed
  * effects).  With the order of commits as the version order that is: two writers of a key never
  * overlap, and every read sees what its start time shows.  Values are compared, so that equal values
  * of several writers do no harm.  Equal stamps say nothing about which came first: what either order

@@ -381,7 +381,7 @@ static void release_writers(struct writers_index *x)
 	free(x->txn);
 }
 
-/* Clocks: by session, how many of its transactions happened before.  Kept only while somebody who
+/* Clocks: by session, how many of its transactions happened before.  Kept only while a transaction that
  * has yet to come reads from the transaction or follows it in its session. */
 struct clocks {
 	uint32_t width;

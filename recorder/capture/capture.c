@@ -95,7 +95,7 @@ static void keep_text(struct capture *c, struct span text)
 	if (!c->now.secret)
 		buf_add_span(&c->now.text, text);
 	else
-		c->now.masked = true; /* nobody shall take '***' for what was written */
+		c->now.masked = true; /* '***' must not be taken for what was written */
 	if (params_secret)
 		c->now.secret = true;
 	if (UNLIKELY(c->now.unreadable)) {
@@ -138,7 +138,7 @@ static void judge_text(struct capture *c, struct span text)
 		return;
 	}
 	if (UNLIKELY(config->redact.on))
-		/* Without session tracking nobody tells what USE in a text did. */
+		/* Without session tracking the server does not say what USE in a text did. */
 		c->now.redacted = (uint8_t)redact_statement(&config->redact, text,
 			c->capabilities & CAP_SESSION_TRACK ? buf_span(&c->database) : SPAN_NONE,
 			dialect);

@@ -113,7 +113,7 @@ struct capture {
 		uint32_t warnings;
 		uint8_t tables; /* enum text_tables */
 		struct buf track, gtid;
-		/* Set before the reply by whoever watches lock waits; nobody does in the proxy. */
+		/* Set before the reply by the part that watches lock waits; the proxy has none. */
 		bool blocked_seen;
 		/* Set by instrumentation: STMT_NO_TABLES, STMT_ELSEWHERE; a call that ends no
 		 * transaction. */

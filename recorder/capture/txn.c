@@ -64,7 +64,7 @@ void txn_see_text(struct capture *c, struct span text, bool runs)
 	for (size_t i = 0; i < c->now.class_count; i++) {
 		const struct stmt_class *class = &c->now.classes[i];
 
-		/* Until it is answered nobody knows what a new session gets. */
+		/* Until it is answered it is not known what a new session gets. */
 		if (class->level_global && runs)
 			atomic_store(&c->node->level, LEVEL_UNKNOWN);
 		if (!class->hides_level)
@@ -84,7 +84,7 @@ void txn_see_text(struct capture *c, struct span text, bool runs)
 		atomic_fetch_or(&c->node->hidden_levels, hidden);
 }
 
-/* May the statement have set the session's level where nobody saw it? */
+/* May the statement have set the session's level where the recorder did not see it? */
 static bool may_set_level(const struct capture *c, const struct stmt_class *class)
 {
 	unsigned hidden = (unsigned)atomic_load(&c->node->hidden_levels);

@@ -175,7 +175,7 @@ static void connection_close(struct connection *connection)
 }
 
 /* False: close it.  Requests are small and answers smaller: a client that does not take them waits
- * for nobody else's sake. */
+ * for no other reason. */
 static bool connection_work(struct control *c, struct connection *connection)
 {
 	char bytes[4096];
@@ -269,7 +269,7 @@ bool control_start(
 	if (!address_of(path, &address, err))
 		return false;
 	c->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	/* A socket that a killed recorder left: nobody answers there. */
+	/* A socket that a killed recorder left: no process answers there. */
 	if (c->listen_fd >= 0 &&
 		connect(c->listen_fd, (struct sockaddr *)&address, sizeof(address)) < 0 &&
 		errno == ECONNREFUSED)

@@ -67,7 +67,7 @@ static const struct command_example unprepare_examples[] = {
 
 struct telling {
 	bool quiet;
-	bool gone; /* nobody reads the output any more */
+	bool gone; /* the reader of the output has gone */
 	struct buf line;
 };
 

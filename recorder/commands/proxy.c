@@ -454,7 +454,7 @@ static bool read_final_rows(struct proxy *proxy, struct proxy_context *c, struct
 	return true;
 }
 
-/* What the trace leaves out on purpose, for whoever reads it; `again`: nothing, too. */
+/* What the trace leaves out on purpose, for the reader; `again`: nothing, too. */
 static void note_left_out(
 	struct trace_writer *writer, const struct proxy_options *options, bool again)
 {

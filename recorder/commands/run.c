@@ -136,7 +136,7 @@ struct runs {
 	const char *folder;
 	enum exit_status status;
 	bool single;
-	bool gone; /* nobody reads the output any more */
+	bool gone; /* the reader of the output has gone */
 	struct buf line;
 	struct json json;
 	bool document_open;

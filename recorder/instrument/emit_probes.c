@@ -154,7 +154,7 @@ void probed_emit_reads(struct capture *c, const struct probed *stmt, const struc
 			continue;
 		probed_emit(c, stmt, PROBE_READ, table, probe, rows ? &rows->reads : NULL,
 			rows ? rows->read_count : 0);
-		/* Which rows it passed over, and why, nobody can tell. */
+		/* Which rows it passed over, and why, is not known. */
 		if (!probe.predicate.ptr)
 			probed_emit_unknown(c, stmt, table);
 	}

@@ -36,8 +36,8 @@ void probed_emit_blind(
 const struct table_probes *probed_rows(
 	const struct statement_probes *probes, const struct instrument_table *table);
 
-/* It wrote, or may have written, rows that nobody saw: a probe without rows for each table that
- * may be concerned, so that nobody takes the writes that were seen for all. */
+/* It wrote, or may have written, rows that no probe saw: a probe without rows for each table that
+ * may be concerned, so that the writes that were seen are not taken for all. */
 void probed_emit_unseen(struct capture *capture, const struct probed *stmt,
 	const struct stmt_plan *plan, const struct instrument_tables *tables);
 

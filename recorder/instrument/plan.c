@@ -490,7 +490,7 @@ void plan_statement(struct stmt_plan *plan, const struct plan_context *context, 
 		plan->elsewhere = may_be_elsewhere(&p);
 		if (plan->elsewhere)
 			sql_stmt_tables(stmt, note_elsewhere, &p);
-		/* What writes temporary tables alone writes nothing that anybody else sees. */
+		/* What writes temporary tables alone writes nothing that another session sees. */
 		if (plan->writes && !plan->vague && !plan->whole && p.temporary.len &&
 			plan_names_no_table(&p, stmt)) {
 			plan->writes = false;

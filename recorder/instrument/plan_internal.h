@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files that make plans share; plan.h is for everybody else. */
+/* What the files that make plans share; plan.h is for other files. */
 #ifndef INSTRUMENT_PLAN_INTERNAL_H
 #define INSTRUMENT_PLAN_INTERNAL_H
 

@@ -3,7 +3,7 @@
  * The recorder's tag: the number that the names of its versions begin with (instrument/tables.h).
  *
  * It has 12 bits and is drawn by lot, so two recorders might draw the same and take each other's
- * versions for their own.  Therefore a recorder before somebody else's server claims its tag there:
+ * versions for their own.  Therefore a recorder before a server of its own users claims its tag there:
  * it holds the server's user lock "isorec_tag_N" (GET_LOCK, manuals) for as long as it records, and
  * draws again when another one has it.  A lock belongs to a connection, so one is kept open for it.
  */

@@ -294,7 +294,7 @@ static void emit_write(struct instrument_session *s, struct capture *capture)
 		probe.predicate = w->stmt.predicate;
 		probed_emit(capture, &w->stmt, PROBE_PM, w->target, probe, &matches, matched);
 	}
-	/* Versions of ours that nobody is known to have written. */
+	/* Versions of ours of which no writer is known. */
 	if (!all)
 		atomic_store(&w->target->disturbed, true);
 	s->pending = false;
@@ -655,7 +655,7 @@ void select_take_row(struct instrument_session *s, const struct capture *capture
 	}
 }
 
-/* From the first answer on nobody else may do anything. */
+/* From the first answer on no other session may do anything. */
 static void note_asked(struct instrument_session *s, bool quiet)
 {
 	struct select_state *select = &s->select;

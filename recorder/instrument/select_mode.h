@@ -111,7 +111,7 @@ void select_begin(struct instrument_session *s, struct capture *capture,
 void select_ask_beside(struct instrument_session *s, const struct span *literals, size_t count);
 void select_take_row(struct instrument_session *s, const struct capture *capture,
 	const struct own_query *query, const struct span *values);
-/* The query was answered; ok: without an error; quiet: while nobody else executed anything. */
+/* The query was answered; ok: without an error; quiet: while no other session executed anything. */
 void select_query_end(struct instrument_session *s, struct capture *capture,
 	const struct own_query *query, bool ok, bool quiet);
 /* A row of a probe of the client's own: the value of appended column `index`. */

@@ -237,7 +237,7 @@ void instrument_take_log(struct instrument_session *s, struct capture *capture, 
 		probed_emit_unknown(capture, &s->pending_stmt, &s->tables->list[i]);
 	/* Definitions change tables without a log. */
 	unseen = !complete || (s->pending_plan.vague && !s->pending_plan.anywhere);
-	/* Without its log nobody knows what triggers did. */
+	/* Without its log it is not known what triggers did. */
 	if (s->pending_plan.elsewhere && s->pending_stmt.lost)
 		unseen = s->pending_plan.anywhere = true;
 	if (unseen)

@@ -50,7 +50,7 @@ struct instrument_session {
 	struct buf pending_predicate, pending_first_rows;
 	struct statement_probes writes;
 	struct select_state select;
-	const uint64_t *ended; /* statements of all sessions that ended; NULL: nobody counts */
+	const uint64_t *ended; /* statements of all sessions that ended; NULL: not counted */
 };
 
 void instrument_session_init(struct instrument_session *s, const struct instrument_tables *tables,
@@ -126,7 +126,7 @@ void instrument_take_log(struct instrument_session *s, struct capture *capture, 
 /* The value of appended column `index` of a row; SPAN_NONE: NULL. */
 void instrument_take_row(struct instrument_session *s, const struct capture *capture, size_t index,
 	struct span value);
-/* The connection is lost: what its last statements wrote, if they did, nobody knows. */
+/* The connection is lost: what its last statements wrote, if anything, is not known. */
 void instrument_abandon(struct instrument_session *s, struct capture *capture);
 /* The connection was reset: temporary tables and variables are gone. */
 void instrument_reset(struct instrument_session *s);

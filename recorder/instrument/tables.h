@@ -147,7 +147,7 @@ struct instrument_tables {
 	uint32_t tag;
 	MYSQL **claims; /* connections that hold it on the nodes: instrument/recorder_tag.h */
 	size_t claim_count, claim_capacity;
-	bool all_writers;    /* nobody else writes */
+	bool all_writers;    /* no other session writes */
 	uint64_t first_mark; /* select mode: a version's name, without the tag */
 	char reset_sql[256]; /* trigger mode: begins a log, or empties it */
 	struct instrument_node *nodes; /* trigger mode */

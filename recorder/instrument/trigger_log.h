@@ -15,7 +15,7 @@
  *
  * The appended column of a read is KEY|version; NULL where an outer join found no row.
  *
- * User variables know no transactions: the log of a statement that failed is thrown away by whoever
+ * User variables know no transactions: the log of a statement that failed is thrown away by the code that
  * reads it.  The log is exact: the triggers run inside the statement, on the rows it writes.
  */
 #ifndef INSTRUMENT_TRIGGER_LOG_H

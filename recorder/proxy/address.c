@@ -90,7 +90,7 @@ bool address_parse(struct address *out, const char *text, unsigned port, struct 
 	return true;
 }
 
-/* A socket file that nobody listens on is left over from a recorder that was killed. */
+/* A socket file without a listener is left over from a recorder that was killed. */
 static void remove_stale(const struct sockaddr_un *un)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -41,7 +41,7 @@ bool address_is_loopback(const struct address *address);
 void address_parts(const struct address *address, char host[ADDRESS_TEXT_SIZE], unsigned *port,
 	const char **socket);
 /* Small packets must not wait for one another; and a peer whose machine has gone without a word is
- * found out, as a session that nobody else ends would stay for ever. */
+ * found out, as a session that nothing else ends would stay for ever. */
 void socket_prepare(int fd);
 /* "127.0.0.1:40112", "[::1]:40112", "unix". */
 void sockaddr_print(const struct sockaddr_storage *sa, char out[ADDRESS_TEXT_SIZE]);

@@ -10,7 +10,7 @@
 
 /* Parses the worker's scratch; before its bytes are passed on. */
 void session_parse_now(struct session *s, int from, size_t len);
-/* Whoever has given bytes to the session's parser calls this behind it. */
+/* After giving bytes to the session's parser, call this. */
 void session_after_parsing(struct session *s);
 /* The clock and the numbers of a read whose bytes are parsed later; before they are passed on. */
 void relay_note_read(struct session *s, int from, size_t len);

@@ -119,7 +119,7 @@ static void close_listeners(struct proxy *proxy)
 	}
 }
 
-/* At the end the trace is not whole yet: whoever closes it tells what it came to. */
+/* At the end the trace is not whole yet: the code that closes it says what it came to. */
 static void say_statistics(const struct proxy *proxy, bool at_end)
 {
 	struct proxy_totals t;
@@ -150,7 +150,7 @@ static void say_statistics(const struct proxy *proxy, bool at_end)
 	buf_release(&line);
 }
 
-/* Whoever watches the log learns at once, and not at the end, that nothing is recorded any more. */
+/* A reader of the log learns at once, and not at the end, that nothing is recorded any more. */
 static void say_trouble(const struct proxy *proxy, struct trace_writer_stats *told)
 {
 	struct trace_writer_stats now;
@@ -206,7 +206,7 @@ static bool idle(const struct proxy *proxy)
 
 /* ---- the wall clock ---- */
 
-/* Readable when somebody sets the wall clock: a timer on it that never rings is cancelled then. */
+/* Readable when the wall clock is set: a timer on it that never rings is cancelled then. */
 static int open_clock_watch(void)
 {
 	const struct itimerspec never = {.it_value.tv_sec = INT64_MAX / 1000000000};

@@ -48,7 +48,7 @@ struct session {
 	bool opaque_counted;
 	bool recording;
 	bool parsed;            /* the parser was told that it is over */
-	enum close_reason end_reason; /* who closed first; CLOSE_NONE: nobody yet */
+	enum close_reason end_reason; /* which side closed first; CLOSE_NONE: neither yet */
 	size_t address_index;
 	uint64_t connect_deadline;
 	bool header_due;        /* of the PROXY protocol, from the client */

@@ -6,7 +6,7 @@
 #ifndef PROXY_SYSTEMD_NOTIFY_H
 #define PROXY_SYSTEMD_NOTIFY_H
 
-/* "READY=1", "STOPPING=1", "STATUS=..."; does nothing where nobody listens. */
+/* "READY=1", "STOPPING=1", "STATUS=..."; does nothing without a listener. */
 void notify_service(const char *state);
 
 #endif

@@ -77,7 +77,7 @@ bool renumber_apply(struct renumber *renumber, unsigned char *bytes, size_t len)
 			i++;
 			continue;
 		}
-		/* OK and ERR of the server; a client's packets are told apart by nobody. */
+		/* OK and ERR of the server; a client's packets are not distinguished. */
 		if (renumber->by < 0 && renumber->left == length_of(renumber->head) &&
 			(bytes[i] == 0x00 || bytes[i] == 0xff)) {
 			renumber->off = true;

@@ -515,7 +515,7 @@ static bool replay_all(struct replayer *r)
 	r->run.target.database = database ? database : "";
 	if (!engine_open_trace(e, NULL) || !engine_begin_trace(e))
 		return false;
-	/* The databases were made for this: nobody else writes there. */
+	/* The databases were made for this: no other session writes there. */
 	engine_note(e, "sessions", SPAN_LIT("all"));
 	if (r->e->scenario.ptr)
 		engine_note(e, "replay of scenario", r->e->scenario);

@@ -9,7 +9,7 @@
  * 2. A statement that the recording saw blocked is sent at its begin, and nothing else until it is
  *    known to wait or has answered.  So are those that had sent much before others ended.
  * 3. Of other statements that were under way together the one that ended first was most likely
- *    executed first, though nobody can know: each is held until its recorded end.  When it then
+ *    executed first, though that cannot be known: each is held until its recorded end.  When it then
  *    waits for a lock, the others that had begun are sent too, in the order of their ends, until it
  *    is free: one of them let it go on.  At the recorded pace (as_recorded) each goes out at its
  *    begin instead, and the server decides.

@@ -430,7 +430,7 @@ static bool advance_own(struct client *c)
 			take_own_rows(c, c->result);
 		mysql_free_result(c->result);
 		c->result = NULL;
-		/* Now that nobody does anything. */
+		/* Now that no session does anything. */
 		if (again) {
 			send_next(c);
 			return false;

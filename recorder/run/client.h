@@ -55,8 +55,8 @@ struct client {
 	bool instrumented;
 	struct instrument_session instrument;
 	uint64_t ended_before; /* *instrument.ended when the statement began */
-	bool alone;            /* nobody else was executing anything then */
-	/* The engine's: nobody else is executing anything. */
+	bool alone;            /* no other session was executing anything then */
+	/* The engine's: no other session is executing anything. */
 	bool (*is_alone)(const struct client *c);
 	MYSQL *aside; /* a connection of the recorder's own to the same node */
 	const void *engine;

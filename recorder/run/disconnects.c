@@ -12,7 +12,7 @@ enum {
 	ANNOUNCED_NS = 50 * 1000 * 1000,
 };
 
-/* A rollback may take long; then it is recorded that nobody saw its end. */
+/* A rollback may take long; then the trace says that its end was not seen. */
 static const uint64_t RELEASE_MAX_NS = UINT64_C(20) * 1000 * 1000 * 1000;
 
 static bool is_open(const struct client *c)
@@ -149,7 +149,7 @@ static void ask_node(struct engine *e, size_t node, const struct buf *ids)
 			c->release_over = true;
 			unsettle(e);
 		} else if (!result || clock_mono_ns() > c->ended_ns + RELEASE_MAX_NS) {
-			c->release_over = true; /* nobody can tell */
+			c->release_over = true; /* not known */
 		}
 	}
 	mysql_free_result(result);

@@ -50,7 +50,7 @@ bool engine_query(struct engine *e, struct span sql)
 	if (mysql_real_query(e->control, sql.ptr, sql.len)) {
 		unsigned error = mysql_errno(e->control);
 
-		/* Errors of the library itself: nobody answers. */
+		/* Errors of the library itself: no server answers. */
 		e->control_dead = error >= 2000 && error < 3000;
 		return false;
 	}
@@ -239,7 +239,7 @@ static bool announce_others(struct engine *e)
 
 bool engine_begin_trace(struct engine *e)
 {
-	/* The database is the run's own: nobody else writes. */
+	/* The database is the run's own: no other session writes. */
 	if (e->options->instrument &&
 		!instrument_tables_init(&e->tables, e->options->instrument, true,
 			e->options->predicate_probes, e->err))
@@ -431,7 +431,7 @@ static void complete(struct engine *e, struct client *c)
 	e->answered(e->ctx, c);
 	ends_answered(c);
 	c->blocked = c->waiting = c->settled = c->by_time = c->held = false;
-	/* Whoever waits may go on now: what is known of the others is out of date. */
+	/* A statement that waits may be released now: what is known of the others is out of date. */
 	for (size_t i = 0; i < e->client_count; i++)
 		e->clients[i].settled = false;
 }
@@ -439,7 +439,7 @@ static void complete(struct engine *e, struct client *c)
 /* Before the reply's record is made. */
 static void fill_blocked(struct client *c)
 {
-	/* Known even when nobody looked: it answered while all who could hold a lock were idle. */
+	/* Known even without looking: it answered while all sessions that could hold a lock were idle. */
 	capture_set_blocked(&c->capture, c->blocked,
 		c->blocked ? clock_mono_ns() - c->waiting_since + 1 : 0);
 }
@@ -562,7 +562,7 @@ static void mark_by_time(struct engine *e, struct client *c)
 	e->by_time = true;
 }
 
-/* The views say who waits.  True: somebody was answered meanwhile. */
+/* The views say which sessions wait.  True: one was answered meanwhile. */
 static bool look_at_node(struct engine *e, size_t node, uint64_t now)
 {
 	struct watch *watch = &e->nodes[node].watch;
@@ -649,7 +649,7 @@ void engine_abandon_all(struct engine *e)
 
 		if (c->state == CLIENT_IDLE)
 			continue;
-		/* Else it would hold its locks until it notices that nobody is there. */
+		/* Else it would hold its locks until it notices that the client has gone. */
 		snprintf(sql, sizeof(sql), "kill %lu", mysql_thread_id(c->mysql));
 		if (!e->control_dead)
 			(void)!mysql_query(e->nodes[c->node].control, sql);

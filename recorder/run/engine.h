@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What executing a schedule needs, whoever makes the schedule (run/run.h, replay/replay.h): a
+ * What executing a schedule needs, from wherever the schedule comes (run/run.h, replay/replay.h): a
  * control connection, the sessions and who of them waits for a lock, databases that are made and
  * dropped again, and the trace.
  *

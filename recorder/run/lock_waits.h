@@ -4,7 +4,7 @@
  *
  * MySQL 8 and later have performance_schema.data_lock_waits, which is always fresh.  MariaDB and
  * MySQL 5.x have information_schema.innodb_trx and innodb_lock_waits, which the server caches: they
- * are renewed only when nobody read them for 0.1 s, so asking more often shows the same picture for
+ * are renewed only when they were not read for 0.1 s, so asking more often shows the same picture for
  * ever.  Metadata, table and user-level locks show in the process list.
  */
 #ifndef RUN_LOCK_WAITS_H

@@ -97,7 +97,7 @@ static void answered(void *ctx, struct client *c)
 	buf_release(&why);
 }
 
-/* Blocked is what the schedule cannot wait for.  Whoever was only seen waiting for a moment is
+/* Blocked is what the schedule cannot wait for.  A session that was only seen waiting for a moment is
  * not: how often that is seen depends on the machine, this does not. */
 static void go_on_without(struct run *r)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reading the records that a trace has millions of.  FAST_READ is made from the same field lists as
- * record_X_read, with two differences: it is inlined, so that fields nobody looks at cost no more
+ * record_X_read, with two differences: it is inlined, so that fields that are not used cost no more
  * than stepping over them; and it knows only the common encodings.  Where it meets anything else
  * (fields missing or too many, the last bytes of a block, damage) it says false, and the caller
  * takes record_X_read from the beginning: that one alone decides what is sound.

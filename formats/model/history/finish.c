@@ -88,7 +88,7 @@ static bool txns_are_sorted(const struct history *history)
 }
 
 /* Puts what stands at ids[i] at i, in place: a second array of transactions would be memory that
- * nobody had yet, which costs more than to move them.  Leaves ids[i] == i. */
+ * is not mapped yet, which costs more than to move them.  Leaves ids[i] == i. */
 static void permute(struct history_txn *txns, uint32_t *ids, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -470,7 +470,7 @@ static void group_versions(struct finishing *all)
 
 /* The latest write of each object by the current transaction; for large ones. */
 struct own {
-	uint32_t txn; /* whose; NONE: nobody's yet */
+	uint32_t txn; /* whose it is; NONE: not known yet */
 	uint32_t op;
 };
 

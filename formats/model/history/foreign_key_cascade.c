@@ -48,7 +48,7 @@ struct cascades {
 	bool later; /* the row came again, perhaps before the deletion and perhaps after it */
 	struct buf value, other;
 	uint64_t steps_left;
-	bool all_writers; /* everybody who wrote was recorded */
+	bool all_writers; /* every session that wrote was recorded */
 	/* MySQL: statements that put rows into a table that others follow.  MySQL 9.7 keeps what refers to a
 	 * row that REPLACE deletes and puts there again; InnoDB's own foreign keys delete it. */
 	bool *puts; /* by statement; NULL: another server */
@@ -141,7 +141,7 @@ static bool read_follow(const struct cascades *c, struct span raw, struct follow
 			return false;
 	}
 	f->of_primary = is_primary(f, parent.primary_key);
-	/* Somebody may have changed what it refers to, and nothing tells. */
+	/* A session may have changed what it refers to, and no record shows it. */
 	f->blank = !c->all_writers && !span_ieq_str(update_rule, "RESTRICT") &&
 		   !span_ieq_str(update_rule, "NO ACTION");
 	return true;
@@ -340,7 +340,7 @@ static bool taken_back(const struct cascades *c, uint32_t txn, uint32_t number, 
 	return false;
 }
 
-/* Whose it is; most probes leave that to their statements.  NONE: nobody's. */
+/* Whose it is; most probes leave that to their statements.  NONE: of none. */
 static uint32_t txn_of(const struct history *h, const struct history_version *v)
 {
 	if (v->txn != HISTORY_NONE || v->stmt == HISTORY_NONE)
@@ -694,7 +694,7 @@ static void spread_doubts(struct cascades *c)
 			const struct follow *f = &c->follows[i];
 
 			/* Which rows of the child followed those that may have been changed, or refer to
-			 * something else since, nobody knows. */
+			 * something else since, is not known. */
 			if ((!history_unseen_in(c->history, f->parent) &&
 				    !c->history->tables[f->child].unseen_some) ||
 				c->history->tables[f->child].unseen_writes)

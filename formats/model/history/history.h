@@ -6,7 +6,7 @@
  * Flat arrays indexed by 32-bit ids; HISTORY_NONE is no id.  After loading it is read-only and may
  * be shared by threads.
  *
- * Invariants (asserted by whoever builds one, see build_finish(); history_check() asserts all of
+ * Invariants (asserted by the code that builds one, see build_finish(); history_check() asserts all of
  * them again):
  *  1. Every id in a record is below its array's count, or HISTORY_NONE where the field says so.
  *  2. Operations are grouped by transaction: ops[t.first_op .. + t.op_count) belong to t, in the
@@ -20,7 +20,7 @@
  *     the first o.installed_count of them are the INSTALLED versions in version order: unborn,
  *     initial, then what history_committed() transactions installed last, deletions being DEAD
  *     versions; `position` of each is its index there.  Intermediate, rolled back and aborted
- *     versions, and versions that nobody is known to have written, stand behind, by id, with
+ *     versions, and versions of which no writer is known, stand behind, by id, with
  *     position HISTORY_NONE.  When not order_known, only UNBORN has a position (0), the others
  *     follow by id, order_problem says why, and oracles decide nothing that needs the order of
  *     this object.
@@ -85,7 +85,7 @@ enum history_txn_flags {
 	 * it sorts, and no real-time order may be concluded from it. */
 	HISTORY_TXN_NO_BEGIN = 1 << 3,
 	HISTORY_TXN_NO_END = 1 << 4,   /* its end is not in the trace: outcome unknown */
-	HISTORY_TXN_OBSERVED = 1 << 5, /* outcome unknown, and somebody saw what it wrote */
+	HISTORY_TXN_OBSERVED = 1 << 5, /* outcome unknown, and a read saw its writes */
 	/* Perhaps several transactions, of which some were committed and others not: nothing may be
 	 * concluded from what it did (history.md, rule 18). */
 	HISTORY_TXN_MIXED = 1 << 6,
@@ -161,7 +161,7 @@ struct history_op {
 
 enum history_version_flags {
 	HISTORY_VERSION_UNBORN = 1 << 0,
-	/* There before the recording began.  With UNWRITTEN: presumed so, since nobody wrote it and
+	/* There before the recording began.  With UNWRITTEN: presumed so, since no transaction wrote it and
 	 * the table's initial rows were not recorded. */
 	HISTORY_VERSION_INITIAL = 1 << 1,
 	HISTORY_VERSION_DEAD = 1 << 2,
@@ -197,7 +197,7 @@ enum history_order_problem {
 	HISTORY_ORDER_FORK,    /* two committed writes claim to overwrite the same version */
 	HISTORY_ORDER_BROKEN,  /* a chain does not link up: a version is missing */
 	HISTORY_ORDER_CYCLE,
-	HISTORY_ORDER_UNDECIDED, /* depends on a transaction of unknown outcome that nobody read */
+	HISTORY_ORDER_UNDECIDED, /* depends on a transaction of unknown outcome whose writes no read saw */
 };
 
 struct history_object {
@@ -292,7 +292,7 @@ struct history {
 	uint32_t server_version, flavour; /* strings of the first server record */
 	struct span server_ref;           /* encoded server record of the first node, in the pool */
 	struct history_counts counts;
-	bool sets_snapshots;           /* a statement sets innodb_snapshot_isolation, whoever's */
+	bool sets_snapshots;           /* a statement sets innodb_snapshot_isolation, in any session */
 	bool complete;                 /* clean end, no damage, nothing lost */
 	struct history_source *source; /* for history_fetch_stmt; NULL: the input is gone */
 };
@@ -318,7 +318,7 @@ static inline bool history_unseen_in(const struct history *history, uint32_t tab
 }
 
 /* A transaction's outcome as semantics.md, section 1 has it: unknown counts as committed if and
- * only if somebody read what it wrote or the final rows show it.  "Somebody" is another
+ * only if a read saw its writes or the final rows show them.  The reader is another
  * transaction, by an item read that is not dirty, by a predicate, or by overwriting it. */
 static inline bool history_committed(const struct history *history, uint32_t txn)
 {

@@ -110,7 +110,7 @@ static void row_write(struct loader *loader, const struct batch_row *b)
 		return;
 	}
 	if (!b->has_version) {
-		/* A row without a version: nobody could say that he read it. */
+		/* A row without a version: no transaction can be known to have read it. */
 		loader->history->counts.rows_skipped++;
 		return;
 	}

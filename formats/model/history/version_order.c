@@ -63,7 +63,7 @@ static bool order_directly(struct order_pass *pass)
 		uint32_t p = v->previous;
 
 		if (!stands(pass, v)) {
-			/* Nobody's: perhaps the initial one. */
+			/* No writer is known: perhaps the initial one. */
 			if (v->flags & HISTORY_VERSION_UNWRITTEN)
 				return false;
 			continue;
@@ -170,7 +170,7 @@ static bool order_problem(struct order_pass *pass, enum history_order_problem pr
 	return false;
 }
 
-/* Rule 15: a version that nobody wrote begins the object, where that can be. */
+/* Rule 15: a version that no transaction wrote begins the object, where that can be. */
 static bool presume_initial(struct order_pass *pass)
 {
 	uint32_t reached = 0, unwritten = 0, standing = 0, initial = 0;

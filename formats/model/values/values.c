@@ -703,7 +703,7 @@ static void flatten_lists(struct values_builder *b)
 	}
 }
 
-/* VALUES_INITIAL_UNWRITTEN: two values of a key that nobody wrote cannot both be the initial one,
+/* VALUES_INITIAL_UNWRITTEN: two values of a key that no transaction wrote cannot both be the initial one,
  * and which of them is garbage cannot be said; then none is initial. */
 static void infer_unwritten(struct values *v)
 {

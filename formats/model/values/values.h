@@ -3,7 +3,7 @@
  * The value history: what other tools' histories decode into.
  *
  * Why a second model beside model/history/history.h: there a version has an identity that the server
- * gave it and names the version it overwrote.  Here nobody gave versions an identity: a read tells
+ * gave it and names the version it overwrote.  Here versions have no identity: a read tells
  * a *value*, and which write it came from, and in which order the writes were installed, is the
  * question the `values` oracle answers (several writes may even have written the same value).
  * Forcing this into version records would be guessing, which invariant 8 of the history forbids.
@@ -60,7 +60,7 @@ enum values_op_kind {
 	VALUES_READ_LIST, /* value: length, or index in lists with VALUES_OP_OWN_LIST */
 	VALUES_APPEND,    /* value: item */
 	VALUES_INSERT,    /* value: item; the key was absent before */
-	VALUES_DELETE,    /* value: the item nil, or VALUES_NONE: nobody can tell absent rows */
+	VALUES_DELETE,    /* value: the item nil, or VALUES_NONE: absent rows are not known */
 	VALUES_PREDICATE, /* value: index in predicates; key VALUES_NONE */
 };
 
@@ -99,9 +99,9 @@ struct values_stamp {
 
 struct values_item {
 	uint32_t key, atom;
-	uint32_t first_write; /* op, or NONE: nobody wrote it */
+	uint32_t first_write; /* op, or NONE: no transaction wrote it */
 	uint32_t write_count : 31;
-	uint32_t initial : 1; /* what the key holds before anybody wrote it */
+	uint32_t initial : 1; /* what the key holds before the first write */
 };
 
 /* A further write of an item; sorted by (item, op). */
@@ -118,7 +118,7 @@ enum values_key_flags {
 
 struct values_key {
 	uint32_t atom;
-	uint32_t initial_item;             /* or NONE: nobody read it */
+	uint32_t initial_item;             /* or NONE: no transaction read it */
 	uint32_t first_order, order_count; /* in order: the longest compatible list */
 	uint32_t flags;
 };
@@ -191,11 +191,11 @@ static inline bool values_is_write(const struct values_op *op)
  */
 struct values_list; /* the longest list of one key */
 
-/* Formats that do not say what a key holds before anybody writes it. */
+/* Formats that do not say what a key holds before the first write. */
 enum values_initial_rule {
 	VALUES_INITIAL_KNOWN,     /* the format says it */
-	VALUES_INITIAL_ZERO,      /* 0 where nobody wrote it, unless some read found nothing */
-	VALUES_INITIAL_UNWRITTEN, /* the one value of a key that was read and that nobody wrote */
+	VALUES_INITIAL_ZERO,      /* 0 where no transaction wrote it, unless some read found nothing */
+	VALUES_INITIAL_UNWRITTEN, /* the one value of a key that was read and that no transaction wrote */
 };
 
 struct values_builder {

@@ -569,7 +569,7 @@ static struct eval_value run_makedate(const struct node *n, struct frame *f)
 	if (run_erred(f->run) && n->nested &&
 		f->run->env->flavour == SQL_MYSQL)
 		return run_open_error(f->run, LIMIT_MYSQL_ERROR_IN_MAKEDATE);
-	/* Both are made numbers before anybody looks for NULL. */
+	/* Both are made numbers before the test for NULL. */
 	if (y.kind != EVAL_NULL)
 		y = to_integer(f->run, &n->args[0]->type, &y);
 	if (y.kind == EVAL_NULL || d.kind == EVAL_NULL)

@@ -72,7 +72,7 @@ bool relates_texts(struct node *const *args, uint32_t count, uint32_t at)
 	return false;
 }
 
-/* Strings that meet only to make a new one may be of collations that nobody can choose from: it is then
+/* Strings that meet only to make a new one may be of collations of which none wins: it is then
  * ordered by its bytes, and comparing it is an error. */
 bool needs_collation(enum operation operation)
 {
@@ -141,7 +141,7 @@ static void meet_bytes(struct collation_mix *m)
 		m->level = m->other_level;
 }
 
-/* Two collations of one character set, equally strong: that of the bytes wins; without one, nobody knows. */
+/* Two collations of one character set, equally strong: that of the bytes wins; without one, it is not known. */
 static void meet_same_set(struct collation_mix *m)
 {
 	if (collation_is_bin(m->other)) {

@@ -3,7 +3,7 @@
  * What the releases of one server do differently.
  *
  * The evaluator was compared with MySQL 8.0.45 and 9.7.  A release between them does what both do;
- * where they differ, nobody knows which of them it follows, and it is unsupported.
+ * where they differ, it is not known which of them it follows, and it is unsupported.
  */
 #ifndef EVAL_VALUE_RELEASE_H
 #define EVAL_VALUE_RELEASE_H

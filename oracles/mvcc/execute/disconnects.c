@@ -2,11 +2,11 @@
 /*
  * Transactions that end with their connection.
  *
- * What the trace has is when somebody noticed that a connection was closed.  The server rolled back
+ * The trace has the time when the recorder noticed that a connection was closed.  The server rolled back
  * at another time: before it, where it closed the connection itself (KILL, a timeout, a shutdown)
  * and the client slept; a little after it, where the client left.  So the end of such a transaction
  * is loose.  It stays open as long as nothing speaks against it, which is the latest time that is
- * possible: what it did shows to nobody but dirty reads and those who want its locks, and it is
+ * possible: what it did shows only to dirty reads and to statements that want its locks, and it is
  * these that tell when it was gone.
  */
 #include "mvcc/execute/disconnects.h"
@@ -54,8 +54,8 @@ static bool sets_timeout(const struct sql_stmt *stmt)
 	return false;
 }
 
-/* May a connection end at any time, by nothing that was recorded?  Behind a proxy, whoever was not
- * recorded may say KILL; a short timeout needs nobody. */
+/* May a connection end at any time, by nothing that was recorded?  Behind a proxy, a session that was not
+ * recorded may say KILL; a short timeout needs no statement. */
 static bool ends_by_itself(const struct mvcc *m)
 {
 	const struct execution *e = m->schedule->execution;

@@ -162,7 +162,7 @@ static void lock_rows_that_came(struct mvcc *m, const struct eval_result *result
 	}
 }
 
-/* An answer that nobody could have got while the lock was held. */
+/* An answer that no statement could have got while the lock was held. */
 static bool lock_mismatch(struct mvcc *m, const struct write_answer *a)
 {
 	m->search.mismatch = (struct mismatch){.kind = MISMATCH_LOCK,
@@ -415,7 +415,7 @@ static enum query_answer ask_query(struct mvcc *m, struct eval_result *result)
 		mismatch(m, MISMATCH_ERROR);
 		return QUERY_FAILS;
 	}
-	/* Rows may be missing where somebody can hold locks, and then only some. */
+	/* Rows may be missing where another transaction can hold locks, and then only some. */
 	if (skips_locked(m->now.plan) &&
 		lock_possible(m)) {
 		enum query_answer answer = passes_over_locked(m, result, stmt->result);

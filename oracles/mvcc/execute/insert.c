@@ -60,7 +60,7 @@ static bool all_came(struct mvcc *m, const struct plan *plan, size_t row_count)
 {
 	const struct sql_insert *insert = plan->stmt->u.insert;
 
-	/* A new number is in nobody's way. */
+	/* A new number collides with no row. */
 	if (!insert->query && !(insert->flags & SQL_DML_IGNORE) && numbered_key_alone(m, plan))
 		return true;
 	if (insert->query || insert->on_duplicate)
@@ -69,7 +69,7 @@ static bool all_came(struct mvcc *m, const struct plan *plan, size_t row_count)
 	       m->schedule->stmts[m->now.stmt].in->record.affected == row_count;
 }
 
-/* Did anybody else do something while the statement was under way? */
+/* Did another session do something while the statement was under way? */
 static bool is_alone(const struct mvcc *m)
 {
 	uint32_t next = m->runs[m->now.stmt].begin_event + 1;
@@ -82,7 +82,7 @@ static bool is_alone(const struct mvcc *m)
 	       m->schedule->events[next].index == m->now.stmt;
 }
 
-/* Does the server number all rows of a query, one after the other?  With innodb_autoinc_lock_mode 0 and 1 nobody else
+/* Does the server number all rows of a query, one after the other?  With innodb_autoinc_lock_mode 0 and 1 no other statement
  * takes numbers meanwhile, with 2 others may (MySQL manual, "AUTO_INCREMENT Handling in InnoDB"). */
 static bool numbers_in_turn(
 	const struct mvcc *m, const struct plan *plan, const struct eval_table *def, const struct eval_rows *rows)
@@ -521,7 +521,7 @@ static bool replaces_in_place(const struct mvcc *m, const struct store_table *ta
 	return true;
 }
 
-/* Who has such a key meets rows that nobody can tell. */
+/* A row with such a key collides with rows that are not known. */
 static bool has_partial_key(const struct store_table *table)
 {
 	for (uint32_t u = 0; u < table->unique_count; u++) {

@@ -94,7 +94,7 @@ struct reread {
 
 /*
  * The statement that is being executed (or compiled).  It holds no memory of its own, so that it
- * can be saved and restored as a value: whoever executes another statement in between does so.
+ * can be saved and restored as a value: code that executes another statement in between does so.
  */
 struct stmt_exec {
 	uint32_t stmt, txn;

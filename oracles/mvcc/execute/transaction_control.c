@@ -177,7 +177,7 @@ static void txn_event(struct mvcc *m, const struct schedule_txn_event *e)
 		break;
 	case TXN_END:
 		/* MySQL parts session and transaction when it is prepared; its rows stay locked
-		 * until somebody says how it ends. */
+		 * until a statement says how it ends. */
 		if (txn->outcome == TXN_UNKNOWN && is_xa(m->now.plan, SQL_XA_PREPARE))
 			break;
 		end_txn(m, e->txn);

@@ -10,7 +10,7 @@ static bool has_key(const struct store_table *table, const struct eval_index *in
 	return store_alive(v) && store_key_equal(table->def, index, v->image, row);
 }
 
-/* Does it depend on somebody who has not ended whether the key is taken?  A writer of the row that
+/* Does it depend on an open transaction whether the key is taken?  A writer of the row that
  * left a secondary key as it was holds no lock on its entry. */
 static bool foreign_claim(const struct mvcc *m, const struct store_table *table,
 	const struct eval_index *index, const struct store_record *record,

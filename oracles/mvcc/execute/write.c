@@ -52,7 +52,7 @@ void answer_outcome(
 		answer_unsupported(a, reason_of_text(&m->reasons, outcome->reason));
 }
 
-/* Somebody else holds the record. */
+/* Another transaction holds the record. */
 void held(struct write_answer *a, uint32_t other, struct store_table *table,
 	struct store_record *record)
 {
@@ -85,7 +85,7 @@ static void meet_conflict(
 	a->conflict_table = table;
 }
 
-/* The version that the statement's snapshot has of a record whose row somebody else has deleted since;
+/* The version that the statement's snapshot has of a record whose row another transaction has deleted since;
  * NULL: it is not so. */
 static const struct store_version *deleted_since(const struct mvcc *m,
 	const struct store_record *record, uint32_t view)

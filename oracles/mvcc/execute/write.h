@@ -45,7 +45,7 @@ struct write_answer {
 		NUMBERS_CAME, /* taken so: a row that was numbered came */
 		NUMBERS_NONE, /* ... none did */
 		NUMBERS_TAKEN, /* ... none did, since another row had its number already */
-		NUMBERS_UNKNOWN, /* nobody can say */
+		NUMBERS_UNKNOWN, /* not known */
 	} numbers;
 	bool number_met; /* a row was met by the number that the server gave */
 	bool impossible; /* what was taken so cannot be */
@@ -61,12 +61,12 @@ void answer_unsupported(struct write_answer *answer, uint32_t reason);
 /* Of an evaluation that failed. */
 void answer_outcome(
 	struct mvcc *m, struct write_answer *answer, const struct eval_outcome *outcome);
-/* Somebody else holds the record. */
+/* Another transaction holds the record. */
 void held(struct write_answer *answer, uint32_t other, struct store_table *table,
 	struct store_record *record);
 
 /* Executes the current statement.  Nothing is left behind unless the answer's status is EVAL_OK.
- * Where somebody holds a lock that is in the way (held_by), the statement can have answered only
+ * Where another transaction holds a lock that is in the way (held_by), the statement can have answered only
  * with an error, which it met before it came to that row. */
 void write_execute(struct mvcc *m, const struct plan *plan, struct write_answer *answer);
 /* insert.c, update_delete.c, multi_table_change.c */
@@ -87,7 +87,7 @@ void fill_autoinc(struct mvcc *m, const struct plan *plan, const struct eval_tab
 /* Can INSERT have counted, or returned, so many rows, whatever became of them? */
 bool insert_may_count(const struct mvcc *m, const struct plan *plan);
 
-/* Snapshot isolation: rows of the snapshot that somebody has deleted since are met, too, by a locking
+/* Snapshot isolation: rows of the snapshot that another transaction has deleted since are met, too, by a locking
  * read, UPDATE or DELETE that they match.  Their records are there as long as the read view is, and
  * acting on them must give error 1020; the servers pass by those that they look for in a secondary
  * index (MDEV-40092). */

@@ -742,7 +742,7 @@ static bool names_both(const struct mvcc *m)
 	return false;
 }
 
-/* Other rows than expected are all there is to it, and anybody may have changed them; own changes
+/* Other rows than expected are all there is to it, and any session may have changed them; own changes
  * that are gone may be a trigger's work.  Not so a read view that moves, what was not committed
  * (its rows are locked), a row that comes twice, where the answer tells which rows these are: a sum
  * or a count may be right by other rows, and two rows may look the same.  Nor a lock that did not

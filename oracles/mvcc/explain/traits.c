@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a note is like beyond its class (FINDING_TRAITS of verdict.h): by which statement, and what
- * somebody else had done to the row. */
+ * another transaction had done to the row. */
 #include "mvcc/explain/traits.h"
 
 #include "mvcc/read/visibility.h"
@@ -128,7 +128,7 @@ static bool somebody_rolled_back(const struct mvcc *m)
 	return false;
 }
 
-/* While the statement ran somebody deleted a row and put another one under the same unique key. */
+/* While the statement ran another transaction deleted a row and inserted another one under the same unique key. */
 static bool key_reused(const struct mvcc *m, const struct store_table *t)
 {
 	uint64_t sent = m->schedule->stmts[m->now.stmt].in->record.begin_seq;

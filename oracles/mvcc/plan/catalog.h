@@ -42,7 +42,7 @@ struct catalog {
 	struct map label_heads; /* hash of a name to the first */
 	uint32_t label_state; /* counts their changes */
 	enum { SCENARIO_UNREAD, SCENARIO_PLAIN, SCENARIO_OTHER } scenario; /* does it name databases? */
-	bool engine_changed; /* somebody has set of which engine new tables are that say nothing */
+	bool engine_changed; /* a statement has set the default engine of new tables */
 	bool sql_notes_changed; /* ... that nothing is said of a table that was there */
 	bool any_ddl;
 };

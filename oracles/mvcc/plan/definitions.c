@@ -2,7 +2,7 @@
 /*
  * Definitions over time.  A table that is made, altered or renamed in the trace is another table of the
  * store from then on; a name stands for one after the other.  Metadata locks make that an order: a statement
- * that changes a definition waits for all transactions that used the table, and whoever comes later waits for
+ * that changes a definition waits for all transactions that used the table, and transactions that come later wait for
  * it (MySQL manual, "Metadata Locking"), so what a name stood for is known before the search; but for statements that
  * overlap in a free-running trace (concurrent_ddl.c).
  */
@@ -681,7 +681,7 @@ bool define_changes_table_of(const struct mvcc *m, uint32_t change, uint32_t stm
 
 /* ---- when it is executed ---- */
 
-/* Has somebody who is still there written it? */
+/* Has an open transaction written it? */
 static bool is_open(const struct mvcc *m, const struct store_table *table)
 {
 	for (uint32_t i = 0; i < table->count; i++) {

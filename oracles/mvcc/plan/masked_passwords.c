@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Passwords that the recorder has masked (formats/sql/text/mask_passwords.c): '***' stands for them.  What is assigned to a column
- * is a value that is not known, as NOW() is, and the rest of the row is judged as ever.  Anywhere else nobody knows what the
+ * is a value that is not known, as NOW() is, and the rest of the row is judged as ever.  Anywhere else it is not known what the
  * statement did.
  */
 #include "mvcc/plan/masked_passwords.h"

@@ -108,7 +108,7 @@ static void see_table(void *ctx, const struct sql_table_name *name, const struct
 		plan->unsupported = REASON_TABLE_NOT_DESCRIBED;
 		return;
 	}
-	/* It has no triggers and no foreign keys, and nobody else sees it. */
+	/* It has no triggers and no foreign keys, and no other session sees it. */
 	if (settings_temporary(walk->settings, name)) {
 		walk->temporary = true;
 		plan->unsupported = REASON_TEMPORARY_TABLES;
@@ -749,7 +749,7 @@ static void compile(
 	case SQL_STMT_DEALLOCATE:
 	case SQL_STMT_KILL:
 	/* They touch no row and make no read view; who waits for them is not judged (any_ddl).  While the tables are
-	 * locked nobody else writes them, so that plain and current reads of them are the same. */
+	 * locked no other session writes them, so that plain and current reads of them are the same. */
 	case SQL_STMT_LOCK_TABLES:
 	case SQL_STMT_UNLOCK_TABLES:
 	case SQL_STMT_FLUSH:

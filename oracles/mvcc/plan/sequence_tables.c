@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * MariaDB's tables of numbers, seq_1_to_10 and seq_0_to_100_step_5, which are there without being created (MariaDB
- * manual, "Sequence Storage Engine").  They are of no transaction: nobody writes them, they make no read view and
+ * manual, "Sequence Storage Engine").  They are of no transaction: no statement writes them, they make no read view and
  * their rows are not locked.
  */
 #include <string.h>

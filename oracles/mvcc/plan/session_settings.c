@@ -210,7 +210,7 @@ void settings_first(struct mvcc *m, struct session_settings *s, uint32_t session
 	const struct execution_session *in = &m->schedule->execution->sessions[session];
 	struct session_settings base = m->settings_of_new;
 
-	/* Who logged in while somebody changed what sessions begin with, has the one or the other. */
+	/* A session that logged in while the settings of new sessions changed has the one or the other. */
 	if (m->global_from && in->opened_at < m->global_from)
 		base = m->settings_at_start;
 	else if (m->global_from && in->opened_at <= m->global_to)
@@ -558,7 +558,7 @@ void settings_after(struct mvcc *m, struct session_settings *s, const struct exe
 		s->has_last_insert_id = true;
 		return;
 	case CMD_RESET_CONNECTION:
-		/* The server's own collation, which nobody recorded. */
+		/* The server's own collation, which was not recorded. */
 		open_with(m, &m->settings_of_new, s, s->database, UINT32_MAX);
 		s->has_last_insert_id = true;
 		return;

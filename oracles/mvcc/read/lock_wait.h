@@ -8,11 +8,11 @@
 
 struct mvcc;
 
-/* Could anybody at all have held a lock that the current statement needed?  Whoever used one of its
+/* Could any transaction have held a lock that the current statement needed?  One that used one of its
  * tables in a locking way and had not ended when it was sent; or waits as it does. */
 bool lock_possible(const struct mvcc *m);
 bool may_lock(const struct mvcc *m);
-/* Did the current statement wait, or, where nobody looked, may it have? */
+/* Did the current statement wait, or, where the recorder did not look, may it have? */
 bool may_have_waited(const struct mvcc *m);
 void judge_wait(struct mvcc *m);
 /* The current statement uses its tables from now on. */

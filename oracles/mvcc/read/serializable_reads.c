@@ -4,7 +4,7 @@
  *
  * Which index InnoDB picked, and so what it locked, no client sees.  But an answer follows from what was looked at
  * on the way to it, and at SERIALIZABLE all of that is locked, gaps too (MySQL manual, "InnoDB Locking"): whatever
- * index that was in, a change by somebody else which makes the same query answer otherwise has to touch it, and
+ * index that was in, a change by another transaction which makes the same query answer otherwise has to touch it, and
  * has to wait.  The same holds the other way round: a query that would answer otherwise with what an open
  * transaction has changed meets the locks on that.
  *
@@ -166,7 +166,7 @@ static enum asked_again ask(struct mvcc *m, struct eval_result *result)
 	return undecided ? AGAIN_OPEN : AGAIN_OTHER;
 }
 
-/* Makes the query of now.reread the statement that is executed, and returns the one that was.  Whoever calls this puts
+/* Makes the query of now.reread the statement that is executed, and returns the one that was.  The caller puts
  * that one back: asking again must leave no trace in it. */
 static struct stmt_exec become_reader(struct mvcc *m)
 {

@@ -177,7 +177,7 @@ static bool may_pass_dirty(struct mvcc *m, const struct store_table *table,
 	if (v->txn == m->now.txn)
 		return false;
 	if (!store_is_active(&m->store, v->txn)) {
-		/* A statement that waits may have changed any row already; what somebody had
+		/* A statement that waits may have changed any row already; what a transaction had
 		 * changed while this one waited may be rolled back by now. */
 		v = dirty_at_begin(m, v);
 		*likely = v && (!store_alive(v) || (row_matches(m, v->image, &truth) && truth != EVAL_TRUE));

@@ -11,7 +11,7 @@ struct mvcc;
 
 /* How a mention of a table is read. */
 enum read_mode {
-	READ_DIRTY,    /* the newest version, whoever wrote it */
+	READ_DIRTY,    /* the newest version, of any transaction */
 	READ_SNAPSHOT, /* a read view */
 	READ_CURRENT,  /* the newest committed version and own ones; locks */
 };

@@ -55,7 +55,7 @@ static bool has_moments(const struct schedule *s, const struct execution_stmt *i
 	return false;
 }
 
-/* With the values of its parameters; where those are not known, with question marks, which nobody can execute. */
+/* With the values of its parameters; where those are not known, with question marks, which cannot be executed. */
 static struct span text_of(struct schedule *s, const struct execution_stmt *in)
 {
 	enum execution_moments moments =
@@ -99,7 +99,7 @@ static void hang_event(struct schedule_stmt *stmt, struct schedule_txn_event *ev
 }
 
 /* Whether the transaction ended well is not known, nor when: at any time since its last statement was sent, to
- * which nobody heard an answer. */
+ * which no client got an answer. */
 static uint32_t unanswered_end(const struct schedule *s, const struct execution_txn *in)
 {
 	uint32_t last = s->execution->sessions[in->session].last_stmt;

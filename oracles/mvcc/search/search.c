@@ -38,7 +38,7 @@ enum {
 	POINTS_MAX = 8192,     /* choices that can still be changed */
 	CLOSED_MAX = 65536,    /* ... and those between them that need not be */
 	CLOSE_EVERY = 32,      /* new choices after which all are looked at */
-	TRAIL_TRIM = 65536,    /* entries that nobody can go back behind */
+	TRAIL_TRIM = 65536,    /* entries behind which the search cannot go back */
 	WORK_EVENT = 500,      /* an event costs as much as so many rows, or as those that there are */
 	BUDGET_QUICK = 200,    /* ... in a phase before the last, or where it would take too long */
 	BUDGET_FLIP = 500,    /* ... that changes one choice only, and what follows for those concerned */
@@ -118,7 +118,7 @@ uint32_t choose_for(struct mvcc *m, uint32_t txn, uint32_t options)
 }
 
 /* The first way of a choice that is not about what was written is the one that leaves all as it is:
- * what else could have been matters to few.  With another one, to everybody who was there before the last of those
+ * what else could have been matters to few.  With another one, to all transactions who was there before the last of those
  * that were executed early was answered; for ever, where they do more than end transactions. */
 static enum choice_scope scope(const struct choice *p)
 {
@@ -144,7 +144,7 @@ static uint32_t oldest_began(const struct mvcc *m)
 	return oldest;
 }
 
-/* Is there anybody left to whom the other ways of a choice would make a difference? */
+/* Is there a transaction left for which the other ways of a choice would make a difference? */
 static bool still_matters(const struct mvcc *m, const struct choice *p, uint32_t oldest)
 {
 	if (p->closed || p->tried + 1 >= p->options)
@@ -170,7 +170,7 @@ static void lose_points(struct mvcc *m, size_t count)
 		m->search.choices_lost = still_matters(m, &m->search.choices[i], oldest);
 }
 
-/* Nobody goes back behind the first choice that is left: what the trail has of before is not needed. */
+/* The search goes back no further than the first choice that is left: what the trail has of before is not needed. */
 static void trim_trail(struct mvcc *m)
 {
 	struct trail *trail = &m->store.trail;
@@ -204,7 +204,7 @@ static void forget_old_points(struct mvcc *m)
 	drop_points(m, drop);
 }
 
-/* Whose transactions have ended, nobody will ask about: those choices are closed.  Closed ones before the first that is
+/* Choices whose transactions have ended are not asked for again: they are closed.  Closed ones before the first that is
  * open go; between others they stay, so that what was chosen is chosen again when the search goes back behind them. */
 static void close_points(struct mvcc *m)
 {
@@ -439,7 +439,7 @@ static bool other_rows(struct mvcc *m, uint32_t stmt, uint32_t other)
 		record_of(m, stmt)->error == ER_CHECKREAD || tied_by_foreign(m, plan->tables[0]))
 		return false;
 	table = &m->store.tables[plan->tables[0]];
-	/* It may have written others, which nobody knows. */
+	/* It may have written others, which are not known. */
 	for (const struct store_version *v = table->others ? table->others->newest : NULL; v;
 		v = v->previous) {
 		if (v->txn == txn + 1)
@@ -631,7 +631,7 @@ static uint32_t candidates(struct mvcc *m, uint32_t stmt, uint32_t *out, uint32_
 	return count;
 }
 
-/* Victims of deadlocks are rolled back before anybody goes on because of them, and so are
+/* Victims of deadlocks are rolled back before other statements are released, and so are
  * transactions whose end lets others go on. */
 static bool goes_first(const struct mvcc *m, uint32_t stmt)
 {
@@ -641,7 +641,7 @@ static bool goes_first(const struct mvcc *m, uint32_t stmt)
 
 /* To whom it matters what was before the statement.  Whatever is not executed before a statement that
  * only looks can still be before the next one; what is, cannot be after it any more, and that matters
- * to everybody (see `scope`). */
+ * to all transactions (see `scope`). */
 static enum choice_scope scope_of(const struct mvcc *m, uint32_t stmt)
 {
 	const struct plan *plan = m->runs[stmt].plan;
@@ -701,7 +701,7 @@ static uint64_t answered_last(const struct mvcc *m, const uint32_t *others, uint
 }
 
 /* Was it executed after the end of the transaction that `other` ends, because of a lock?  A statement that found a row by
- * its primary key alone, and changed or returned it with a lock, waited for whoever had written it and not ended.  (Where
+ * its primary key alone, and changed or returned it with a lock, waited for an open transaction that had written it.  (Where
  * its WHERE says more, another index may have been read, and the row not looked at.) */
 static bool waited_for(struct mvcc *m, uint32_t stmt, uint32_t other)
 {
@@ -852,7 +852,7 @@ static void sent(struct mvcc *m, uint32_t stmt)
 	if (run->mixes)
 		forget_for_good(m, REASON_TRANSACTION_WROTE_SEVERAL);
 	concurrent_ddl_replan(m, stmt);
-	/* What commits implicitly does so before it waits for anybody (MySQL manual, "Statements
+	/* What commits implicitly does so before it waits (MySQL manual, "Statements
 	 * That Cause an Implicit Commit").  Where statements overlap freely, when that was is tried
 	 * (candidates). */
 	if (!m->schedule->one_at_a_time || !run->plan->commits)

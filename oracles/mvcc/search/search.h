@@ -43,7 +43,7 @@ struct mismatch {
 
 /* To whom it matters how a choice was made. */
 enum choice_scope {
-	SCOPE_ALL,   /* to everybody, for ever: it is about what was written */
+	SCOPE_ALL,   /* to all transactions, for ever: it is about what was written */
 	SCOPE_TXN,   /* to one transaction: what it sees, what it locks */
 	SCOPE_VIEWS, /* to transactions that had begun: the order of commits */
 };
@@ -56,7 +56,7 @@ struct choice { /* a choice that was made */
 	uint32_t txn;   /* SCOPE_TXN: store number */
 	bool order;     /* whether others were executed before; the first way: none */
 	uint64_t until; /* of `order`: when the last of those others was answered; UINT64_MAX: for ever */
-	bool closed;    /* nobody is left to whom its other ways would make a difference */
+	bool closed;    /* no transaction is left for which its other ways would make a difference */
 	struct state_mark before; /* the event */
 };
 

@@ -5,7 +5,7 @@
  *
  * state_digest: equal for two states from which the rest of the schedule goes on in the same way.  Most orders of
  * statements that overlap lead to the same state, and a search that found no way from one need not try from it again.
- * Whatever decides about what is to come is in it.  Counts of commits are in it only as far as somebody compares them.
+ * Whatever decides about what is to come is in it.  Counts of commits are in it only as far as they are compared.
  *
  * state_fingerprint: everything, as it is.  Going back must restore it exactly, which builds with
  * -Dexpensive_checks=true test each time.
@@ -130,7 +130,7 @@ static bool commits_of(const struct mvcc *m, struct commits *c)
 	return true;
 }
 
-/* Which commits somebody has seen. */
+/* Which commits a read view has seen. */
 static uint64_t mix_seen(uint64_t hash, const struct mvcc *m, const struct commits *c, uint32_t number)
 {
 	if (number >= c->order_from)
@@ -147,7 +147,7 @@ static uint64_t mix_version(uint64_t hash, const struct eval_table *def, const s
 	return mix_row(mix(hash, (uint64_t)v->unknown << 1 | v->maybe), def, v->image);
 }
 
-/* All versions that somebody may yet see, or look at because of those. */
+/* All versions that an open transaction may yet see, or look at because of those. */
 static uint64_t chain(
 	const struct mvcc *m, const struct commits *c, const struct store_table *table, const struct store_record *record)
 {

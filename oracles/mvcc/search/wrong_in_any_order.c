@@ -4,7 +4,7 @@
  * are more orders than can be tried, but most rows have one history all the same: a row is locked
  * from its first write until the writer ends, so of two transactions that wrote it the one was over before the
  * other wrote, and mostly only one way round goes with when they were sent and answered.  What each makes of the
- * row follows from the row alone.  So it is known which states of a row somebody can have met between two moments
+ * row follows from the row alone.  So it is known which states of a row a statement can have met between two moments
  * (more than he can, where it is not known exactly), and an answer that no choice of these explains is wrong.
  *
  * Sequence numbers: a statement is executed between its begin_seq and its seq.
@@ -74,7 +74,7 @@ static struct order_free *certain_of(struct mvcc *m)
 }
 
 /*
- * Is what the transaction wrote settled, and over before that moment?  Nobody can go back behind its end any more: no
+ * Is what the transaction wrote settled, and over before that moment?  The search cannot go back behind its end any more: no
  * choice is left that could make another state of the rows (search.c, close_points).  So what was there before it need not
  * be looked at, nor who wrote that.  Where choices were given up it is not so.
  */
@@ -365,7 +365,7 @@ static bool is_apart(const struct stay *stays, size_t count, uint32_t txn, const
 	return true;
 }
 
-/* Finds when each transaction first wrote the row, and whether anybody else can have. */
+/* Finds when each transaction first wrote the row, and whether another transaction can have. */
 static bool find_writes(struct mvcc *m, const struct look *look, struct order_free *c,
 	const struct store_record *record, struct stay *stays, size_t count)
 {

@@ -4,7 +4,7 @@
  * looks at few rows of a large table.
  *
  * A path has every record under the values of every version that it ever had, and those that were taken back as well.  So
- * whoever looks up gets all rows that can match, and some that do not: he tests them.  It is therefore nothing that the
+ * a lookup gives all rows that can match, and some that do not: the caller tests them.  It is therefore nothing that the
  * trail would have to restore.  A path is made when a plan first asks for it.
  */
 #ifndef MVCC_STORE_ACCESS_PATH_H

@@ -104,7 +104,7 @@ struct store_record {
 	uint32_t seen;  /* by the lookup of this number (lookups.c) */
 };
 
-/* Somebody used the table in a way that may lock anything in it. */
+/* A transaction used the table in a way that may lock anything in it. */
 struct store_touch {
 	struct store_touch *next;
 	uint32_t txn, mode;
@@ -173,7 +173,7 @@ struct store_undo {
 	struct store_version *version;
 };
 
-/* A row of the snapshot that somebody deleted since, and that a write of the transaction's own
+/* A row of the snapshot that another transaction deleted since, and that a write of the transaction's own
  * would have taken otherwise. */
 struct store_meant {
 	struct store_meant *next;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What nobody knows any more after a statement: rows where that can be said (unknown_rows.c), else tables. */
+/* What is not known any more after a statement: rows where that can be said (unknown_rows.c), else tables. */
 #include "mvcc/unknown/forget.h"
 
 #include "mvcc/plan/foreign_key_list.h"
@@ -20,7 +20,7 @@ void forget_table(struct mvcc *m, struct store_table *table, uint32_t reason)
 		TRAIL_SET(&m->store.trail, TABLE, table, unknown, reason);
 		TRAIL_SET(&m->store.trail, TABLE, table, culprit, m->now.forgetting);
 	}
-	/* Until it ends, nobody learns what is in the table by looking at it; and never by a read
+	/* Until it ends, no read teaches what is in the table; and never by a read
 	 * view from before that. */
 	if (by && store_is_active(&m->store, by)) {
 		store_touch(&m->store, by, table, STORE_LOCK_X);

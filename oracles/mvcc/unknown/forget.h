@@ -9,7 +9,7 @@
 struct mvcc;
 struct store_table;
 
-/* Nobody knows any more what is in the tables */
+/* The content of the tables is not known any more */
 void forget_all(struct mvcc *m, uint32_t reason);
 void forget_table(struct mvcc *m, struct store_table *table, uint32_t reason);
 /* ... in the rows that the current statement can have written. */

@@ -64,7 +64,7 @@ static bool commit_under_way(const struct mvcc *m, uint32_t txn)
 	return false;
 }
 
-/* The version was perhaps never written, and then what shows is the one before it.  Does everybody
+/* The version was perhaps never written, and then what shows is the one before it.  Do all transactions
  * see that one who sees this one, and the current statement, too?  Then the image can be told to be
  * this version's. */
 static bool stands_on_seen(

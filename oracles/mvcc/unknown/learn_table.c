@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A table whose content is not known any more (an unsupported or contradicted statement wrote it)
- * is known again when somebody reads all of it while nobody else can have changed it.
+ * is known again when a statement reads all of it while no other transaction can have changed it.
  */
 #include "mvcc/unknown/learn_table.h"
 
@@ -23,7 +23,7 @@ static bool reads_everything(const struct plan *plan)
 	       !skips_locked(plan);
 }
 
-/* Has anybody who has not ended written the table?  With `others` false: the reader itself. */
+/* Has an open transaction written the table?  With `others` false: the reader itself. */
 static bool written_by(const struct mvcc *m, const struct store_table *table, bool others)
 {
 	unsigned looked = 0;

@@ -38,7 +38,7 @@ bool is_committed(const struct mvcc *m, const struct store_version *v)
 	return m->store.txns[v->txn].state == STORE_COMMITTED;
 }
 
-/* Did somebody change the row after the read view, and before a version that was perhaps never written?  Where he
+/* Did a transaction change the row after the read view, and before a version that was perhaps never written?  Where it
  * deleted it there was nothing to write, and the read view shows what it has of the row. */
 static bool changed_since(const struct mvcc *m, const struct store_version *v, uint32_t view)
 {
