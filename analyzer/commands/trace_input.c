@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 
-/* Damage is told line by line up to this many; then only counted. */
+/* Damage is reported line by line up to this many; then only counted. */
 enum { DAMAGE_LINES_MAX = 10 };
 
 bool source_open(struct trace_source *source, const char *path, bool salvage, bool ordered,
@@ -52,7 +52,7 @@ static void report_damage(const struct trace_source *source)
 	size_t count = trace_reader_damage(source->reader, &damage);
 
 	for (size_t i = 0; i < count && i < DAMAGE_LINES_MAX; i++) {
-		/* The damage that ended the reading is told by the error. */
+		/* The damage that ended the reading is reported by the error. */
 		if (source->end == TRACE_NEXT_ERROR && i + 1 == count &&
 			damage[i].offset == source->err.offset)
 			continue;
@@ -70,7 +70,7 @@ enum exit_status source_finish(struct trace_source *source)
 	struct trace_totals totals;
 
 	progress_end(&source->progress);
-	/* Who stopped early did not see the end, and says nothing about it. */
+	/* A command that stopped early did not see the end, and says nothing about it. */
 	if (source->end == TRACE_NEXT_OK)
 		return EXIT_STATUS_OK;
 	report_damage(source);

@@ -78,7 +78,7 @@ static bool is_relative(struct span text, const struct sql_options *options)
 	return relative;
 }
 
-/* What a transaction wrote is not lost when the one who overwrites it counts on from it.  The cycle is
+/* What a transaction wrote is not lost when the transaction that overwrites it starts from it.  The cycle is
  * there all the same, since that one had read the row before. */
 static bool counts_on(const struct finding *finding, const struct sql_options *options)
 {

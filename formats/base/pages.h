@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Pages made ready ahead of who fills them.
+ * Pages made ready before they are filled.
  *
  * The first touch of memory waits until the kernel has cleared a page, and in a virtual machine
  * that gives free memory back, until its host has found one: for a large history a third of the

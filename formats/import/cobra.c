@@ -12,7 +12,7 @@
  * equal values are equal.  0xbebeebee is the initial write, 0xdeadbeef a read of nothing (initial
  * too); reads of the garbage collection's markers tell nothing and are dropped.  Logs that were
  * recorded without write ids have 0xabddefee for every id, in W and in R: there the hash of the
- * value is all there is, and writes of equal values cannot be told apart.  No transaction aborts;
+ * value is all there is, and writes of equal values cannot be distinguished.  No transaction aborts;
  * one that does not end in the log has an unknown outcome.
  */
 #include <stdio.h>

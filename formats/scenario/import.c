@@ -17,7 +17,7 @@
  *
  * (WriteCheck writes a transaction's number before it.)
  *
- *	1-1-2-2-1-2         who sends the next statement of his
+ *	1-1-2-2-1-2         the session that sends its next statement
  *	END                 then a further case, or remarks
  */
 #include <ctype.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A scenario: setup SQL, sessions, and one schedule that says who sends what, in order
+ * A scenario: setup SQL, sessions, and one schedule that says which session sends what, in order
  * (docs/scenario-format.md is the language's specification).
  *
  *	struct scenario s;

@@ -114,7 +114,7 @@ void parse_window_spec(struct parser *p, struct sql_window *w)
 	expect(p, T_RPAREN);
 }
 
-/* Of MEDIAN and kin, `partition_only`: OVER ([PARTITION BY ...]). */
+/* Of MEDIAN and the like, `partition_only`: OVER ([PARTITION BY ...]). */
 static struct sql_window *parse_over(struct parser *p, bool partition_only)
 {
 	struct sql_window *w = NEW(p, struct sql_window);
@@ -189,7 +189,7 @@ static void parse_group_concat_tail(struct parser *p, struct sql_expr *e)
 }
 
 /* COUNT(*), SUM(DISTINCT x), GROUP_CONCAT(...); the name is read, `(` is current. */
-/* Not BIT_AND, STD, VARIANCE and kin. */
+/* Not BIT_AND, STD, VARIANCE and the like. */
 static bool takes_distinct(enum token_kind kind)
 {
 	switch (kind) {
@@ -715,7 +715,7 @@ static void check_named_args(struct parser *p, const struct sql_expr *e, enum to
 		parse_fail_why(p, "wrong arguments before this");
 }
 
-/* NOW(6) and kin: their argument is a number of the grammar, not an expression. */
+/* NOW(6) and the like: their argument is a number of the grammar, not an expression. */
 static bool is_clock(enum token_kind kind)
 {
 	switch (kind) {
@@ -807,7 +807,7 @@ struct sql_expr *parse_call(struct parser *p, struct span db, struct span name,
 	return e;
 }
 
-/* NOW, CURRENT_TIMESTAMP and kin without parentheses. */
+/* NOW, CURRENT_TIMESTAMP and the like without parentheses. */
 struct sql_expr *parse_niladic(struct parser *p)
 {
 	struct sql_expr *e;

@@ -308,7 +308,7 @@ bool sql_stmt_is_transaction_control(const struct sql_stmt *stmt)
 }
 
 /* CREATE TEMPORARY TABLE and DROP TEMPORARY TABLE do not commit.  Other DDL on a temporary table
- * (ALTER, TRUNCATE, CREATE INDEX) cannot be told apart by the text and is said to commit. */
+ * (ALTER, TRUNCATE, CREATE INDEX) cannot be distinguished by the text and is said to commit. */
 static bool temporary(const struct sql_stmt *stmt)
 {
 	if (stmt->kind == SQL_STMT_CREATE_TABLE)

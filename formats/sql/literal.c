@@ -125,7 +125,7 @@ struct sql_expr *parse_literal(struct parser *p)
 	return e;
 }
 
-/* DATE '2020-01-01' and kin: one string, not several in a row. */
+/* DATE '2020-01-01' and the like: one string, not several in a row. */
 struct sql_expr *parse_temporal(struct parser *p)
 {
 	uint32_t start = p->tok.start;

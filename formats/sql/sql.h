@@ -93,7 +93,7 @@ enum sql_expr_kind {
 	SQL_EXPR_CONVERT_USING, /* u.cast: CONVERT(e USING charset) */
 	SQL_EXPR_COLLATE,       /* u.cast.left, u.cast.charset is the collation */
 	SQL_EXPR_INTERVAL,      /* op ADD or SUB, u.interval: date + INTERVAL left unit */
-	SQL_EXPR_DATE_FUNC,     /* u.interval.name: DATE_ADD(date, INTERVAL left unit) and kin */
+	SQL_EXPR_DATE_FUNC,     /* u.interval.name: DATE_ADD(date, INTERVAL left unit) and the like */
 	SQL_EXPR_EXTRACT,       /* u.interval: EXTRACT(unit FROM left) */
 	SQL_EXPR_TRIM,          /* u.trim: TRIM([LEADING|...] [what] FROM left) */
 	SQL_EXPR_POSITION,      /* u.binary: POSITION(left IN right) */
@@ -329,7 +329,7 @@ struct sql_call_extra {
 	struct sql_expr *limit, *offset; /* GROUP_CONCAT, MariaDB */
 	bool within_group;
 	struct span using_charset; /* CHAR(... USING cs) */
-	struct span nulls;         /* "FROM FIRST RESPECT NULLS" and kin, as words */
+	struct span nulls;         /* "FROM FIRST RESPECT NULLS" and the like, as words */
 	struct sql_window *over;
 	struct span tail; /* what is kept as text: WEIGHT_STRING's AS clause, JSON_VALUE's
 			     RETURNING and ON EMPTY clauses */
@@ -778,7 +778,7 @@ enum sql_type_kind {
 	SQL_TYPE_ENUM,
 	SQL_TYPE_SET,
 	SQL_TYPE_JSON,
-	SQL_TYPE_GEOMETRY, /* and its kin: `name` says which */
+	SQL_TYPE_GEOMETRY, /* and the like: `name` says which */
 	SQL_TYPE_SIGNED,   /* CAST only */
 	SQL_TYPE_UNSIGNED,
 	SQL_TYPE_OTHER, /* a type of a plugin (UUID, INET6, XMLTYPE, VECTOR ...): `name` */

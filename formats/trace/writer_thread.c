@@ -70,7 +70,7 @@ static void take_stale(struct trace_writer *writer)
 
 /* ---- the disk ---- */
 
-/* Who drops what does not fit records again when there is room. */
+/* A producer that drops records begins again when there is room. */
 static bool may_pause(const struct trace_writer *writer, const struct err *why)
 {
 	return writer->options.policy == TRACE_POLICY_DROP &&

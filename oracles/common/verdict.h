@@ -62,7 +62,7 @@ enum finding_trait {
 #undef X
 };
 
-/* A known bug that a finding is, as far as can be told.  Constants, or in the verdict's arena. */
+/* A known bug that a finding is, as far as is known.  Constants, or in the verdict's arena. */
 struct finding_known {
 	const char *id;
 	struct span title, link, status;

@@ -118,7 +118,7 @@ struct node *compile_subquery(struct compiler *c, const struct sql_expr *e);
 bool function_writes_over(const struct compiler *c, struct span name);
 /* Is it a subquery that needs rows of the query around it? */
 bool node_asks_outer(const struct node *n);
-/* What a scalar subquery selects; NULL of another node, or of UNION and kin. */
+/* What a scalar subquery selects; NULL of another node, or of UNION and the like. */
 const struct node *subquery_item(const struct node *n);
 
 /* The type that holds all of them: IF, CASE, COALESCE, UNION. */

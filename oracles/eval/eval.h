@@ -40,7 +40,7 @@
 enum eval_kind {
 	EVAL_NULL,
 	EVAL_INT,    /* i */
-	EVAL_UINT,   /* u: BIGINT UNSIGNED and its kin, also when small */
+	EVAL_UINT,   /* u: BIGINT UNSIGNED and the like, also when small */
 	EVAL_DOUBLE, /* d; FLOAT columns too */
 	EVAL_DECIMAL,
 	EVAL_STRING,   /* s, in the character set of `collation` */

@@ -232,7 +232,7 @@ bool node_any(const struct node *n, bool (*is)(const struct node *n));
 /* Is args[at] a number that is found by comparing texts, which it has the collation of, and that one not the others'? */
 bool relates_texts(struct node *const *args, uint32_t count, uint32_t at);
 bool has_wide_text(const struct node *n);
-/* REGEXP_REPLACE and kin. */
+/* REGEXP_REPLACE and the like. */
 bool calls_regexp(const struct node *n);
 /* The coercibility of a string whose collation is not known, and of no string at all: see
  * aggregate_collation(). */

@@ -5,7 +5,7 @@
 
 #include "values/edges.h"
 
-/* Of a contradiction between many, so much is told in words. */
+/* Of a contradiction between many, so much is said in words. */
 enum { CORE_TXNS_MAX = 12, CORE_OPS_MAX = 20 };
 
 static struct span text(struct verdict *out, struct buf *buf)

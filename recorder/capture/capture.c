@@ -46,7 +46,7 @@ static void classify_text(struct capture *c, struct span text)
 		}
 		if (UNLIKELY(dialect.charset == CLIENT_CHARSET_UNKNOWN &&
 			     !client_charset_reads_plain(CLIENT_CHARSET_UNKNOWN, rest))) {
-			/* Where it ends cannot be told. */
+			/* Where it ends is not known. */
 			*class = (struct stmt_class){.kind = CLASS_UNKNOWN};
 			class->hides_level = text_hides_level(rest);
 			c->now.class_count++;

@@ -25,7 +25,7 @@
 enum capture_flavours { FLAVOUR_UNKNOWN, FLAVOUR_MARIADB, FLAVOUR_MYSQL, FLAVOUR_TIDB };
 
 enum {
-	/* Statements of one text that are told apart. */
+	/* Statements of one text that are distinguished. */
 	CAPTURE_CLASSES_MAX = 32,
 	/* Prepared statements of a session that later segments repeat. */
 	CAPTURE_PREPARED_MAX = 1024,
@@ -156,9 +156,9 @@ uint8_t capture_level(const struct capture *c);
 /* A probe record of this session; fills its session.  Nothing where nothing is recorded. */
 void capture_probe(struct capture *c, struct record_probe *probe);
 
-/* Of the command being answered, for who sends it through a client library: its parameters, packed. */
+/* Of the command being answered, for the code that sends it through a client library: its parameters, packed. */
 void capture_set_params(struct capture *c, struct span params);
-/* Of the command being answered, for who watches lock waits: a session that it waits for ... */
+/* Of the command being answered, for the code that watches lock waits: a session that it waits for ... */
 void capture_add_blocker(struct capture *c, uint32_t session);
 /* ... and, before its reply, whether and how long it waited. */
 void capture_set_blocked(struct capture *c, bool blocked, uint64_t ns);

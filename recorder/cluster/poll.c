@@ -352,7 +352,7 @@ static void lost(struct poller *p, const char *reason)
 	}
 	s->known = true;
 	s->reachable = false;
-	/* When it is back all of its state is told anew. */
+	/* When it is back all of its state is recorded anew. */
 	while (s->fact_count)
 		forget_fact(s, 0);
 	if (s->db)

@@ -365,7 +365,7 @@ static bool nodes_answer(struct proxy *proxy, const struct proxy_options *option
 	return ok;
 }
 
-/* Who forgets `isorec prepare` would learn it from an empty verdict only. */
+/* A user that forgets `isorec prepare` would learn it from an empty verdict only. */
 static void tell_unprepared(const struct proxy *proxy, const struct proxy_context *c)
 {
 	const struct context_table *first = NULL;
@@ -389,7 +389,7 @@ static void tell_unprepared(const struct proxy *proxy, const struct proxy_contex
 		first->name.data, count == 1 ? "" : " ...");
 }
 
-/* The same for rows that are not in the trace: who reads one of them cannot be judged. */
+/* The same for rows that are not in the trace: a statement that reads one of them cannot be judged. */
 static void tell_cut(const struct proxy *proxy, const struct server_context *context)
 {
 	const struct context_table *first = &context->tables[context->first_cut];

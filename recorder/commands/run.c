@@ -370,7 +370,7 @@ static void add_reason(struct buf *out, uint64_t count, const char *one, const c
 	buf_printf(out, "%" PRIu64 " %s", count, count == 1 ? one : many);
 }
 
-/* Why the exit status is not 0, on standard error: also for who asked for quiet, or reads JSON. */
+/* Why the exit status is not 0, on standard error: also with --quiet or JSON. */
 static void judge(struct runs *runs, const char *path, const struct run_summary *s)
 {
 	struct buf why = BUF_INIT;

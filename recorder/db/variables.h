@@ -21,7 +21,7 @@
 
 /* A variable whose value changes what a statement means or sees: docs/trace-format.md, "server" */
 bool variable_is_recorded(struct span name);
-/* `character_set_client_handshake` = OFF, where the server takes no character set from who logs in
+/* `character_set_client_handshake` = OFF, where the server takes no character set from logins
  * (skip-character-set-client-handshake), which no variable of its own tells.  How many pairs were packed. */
 uint32_t variables_pack_login(MYSQL *db, msgpack_packer *pk);
 

@@ -68,7 +68,7 @@ static void on_infile(void *ctx, struct wire_command *command, struct span name,
 	(void)digest;
 }
 
-/* What went out with columns appended can be told no more from what did not. */
+/* What went out with columns appended can no longer be distinguished from what did not. */
 static void turn_off(struct interpose *i)
 {
 	i->off = true;

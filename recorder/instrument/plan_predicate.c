@@ -97,7 +97,7 @@ bool plan_depends_on_mode(const struct planner *p)
 		       memchr(text.ptr, '\\', text.len));
 }
 
-/* The only table's columns need no word for it, and an alias says nothing to who reads the trace. */
+/* The only table's columns need no word for it, and an alias says nothing to a reader of the trace. */
 static bool strip_table(void *ctx, const struct sql_expr *e)
 {
 	struct sql_expr *to = (struct sql_expr *)(uintptr_t)e; /* of this plan's tree */

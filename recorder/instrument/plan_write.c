@@ -128,7 +128,7 @@ void plan_condition(struct planner *p, const struct plan_clauses *clauses)
 
 	if (!ref && !select)
 		set_listed_condition(p, clauses);
-	/* In select mode the rows that a LIMIT leaves out cannot be told from the others. */
+	/* In select mode the rows that a LIMIT leaves out cannot be distinguished from the others. */
 	if (!table || (clauses->limit && select) ||
 		!plan_where_is_all(p, ref, clauses->where, clauses->limit))
 		return;

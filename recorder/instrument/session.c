@@ -124,7 +124,7 @@ static void begin(struct instrument_session *s, struct capture *capture, uint32_
 		return;
 	}
 	begin_beside(s, capture, literals, count);
-	/* What two writes logged cannot be told apart: neither is exact. */
+	/* What two writes logged cannot be distinguished: neither is exact. */
 	if (s->pending && s->plan.writes && s->plan.diagnostics)
 		s->stmt.lost = true;
 }

@@ -15,10 +15,10 @@
  *    begin instead, and the server decides.
  * 4. Where the new server does not allow the order (a statement still waits at the place of its
  *    recorded end), the rest goes on without it; its session's further statements are sent as soon
- *    as the session is free.  Each such place is told as a divergence, and so is a statement that
+ *    as the session is free.  Each such place is reported as a divergence, and so is a statement that
  *    did not wait, or got another error than the recorded one.
  * 5. A bulk execution is sent as one where the server can do that, and otherwise row by row, until a
- *    row fails; the place is told.
+ *    row fails; the place is reported.
  *
  * Before it, the recorded tables are made and filled, in databases of the recorded names, which
  * must not exist and are dropped afterwards.

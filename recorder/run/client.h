@@ -3,7 +3,7 @@
  * A session of `isorec run`: a connection on which one statement at a time is under way.
  *
  * Statements go out and answers come in through libmariadb's non-blocking calls, so that one thread
- * serves all sessions.  What happens is told to the session's capture as the events that the
+ * serves all sessions.  What happens goes to the session's capture as the events that the
  * proxy's parser would give (wire/wire.h): the traces of both are alike.
  */
 #ifndef RUN_CLIENT_H
@@ -105,7 +105,7 @@ void client_close(struct client *c, enum close_reason reason);
 void client_send(struct client *c, struct span sql);
 /* Begins a command of its kind: what the answer brings is empty, times are taken. */
 void client_begin(struct client *c, uint8_t command, size_t length);
-/* For run/prepared.c: what came, told to the capture. */
+/* For run/prepared.c: gives the capture what came. */
 void client_tell_row(struct client *c, MYSQL_ROW row, const unsigned long *lengths, bool keep);
 void client_tell_columns(struct client *c, MYSQL_RES *metadata, bool *first);
 void client_tell_reply(struct client *c, const struct wire_reply *more, bool rows);

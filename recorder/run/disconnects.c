@@ -49,7 +49,7 @@ static void peek_error(struct client *c)
 	}
 }
 
-/* What is known of who waits is out of date. */
+/* What is known of waiting sessions is out of date. */
 static void unsettle(struct engine *e)
 {
 	e->event_ns = clock_mono_ns();

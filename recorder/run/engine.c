@@ -293,7 +293,7 @@ static bool is_alone(const struct client *c)
 	for (size_t i = 0; i < e->client_count; i++) {
 		const struct client *other = &e->clients[i];
 
-		/* Who waits for a lock does nothing; by time alone that is not known. */
+		/* A session that waits for a lock does nothing; by time alone that is not known. */
 		if (other != c && other->state != CLIENT_IDLE && !other->held &&
 			(!other->settled || other->by_time))
 			return false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What executing a schedule needs, from wherever the schedule comes (run/run.h, replay/replay.h): a
- * control connection, the sessions and who of them waits for a lock, databases that are made and
+ * control connection, the sessions and which of them wait for a lock, databases that are made and
  * dropped again, and the trace.
  *
  * One thread.  engine_serve and engine_settle call `answered` for every statement that is complete.

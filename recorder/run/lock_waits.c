@@ -14,7 +14,7 @@
 
 static const char *const queries[] = {
 	[WATCH_NONE] = NULL,
-	/* The state tells who waits; the join, who is waited for, where both have an id. */
+	/* The state says which session waits; the join, which it waits for, where both have an id. */
 	[WATCH_INNODB_TRX] =
 		"select trx_mysql_thread_id, 0 from information_schema.innodb_trx "
 		"where trx_state = 'LOCK WAIT' union all "
@@ -24,7 +24,7 @@ static const char *const queries[] = {
 		"join information_schema.innodb_trx b on b.trx_id = w.blocking_trx_id "
 		"where r.trx_state = 'LOCK WAIT' union all " PROCESS_LIST,
 	/* The thread of a lock is the one that made its entry, and a thread that changes a row's
-	 * place in the page makes new entries for those who wait for it.  The transaction is right;
+	 * place in the page makes new entries for those that wait for it.  The transaction is right;
 	 * its own thread is that of its intention lock on the table. */
 	[WATCH_DATA_LOCKS] = "select r.processlist_id, b.processlist_id "
 			     "from performance_schema.data_lock_waits w "

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who waits for whom: the server's own lock-wait views, asked on the control connection.
+ * Which session waits for which: the server's own lock-wait views, asked on the control connection.
  *
  * MySQL 8 and later have performance_schema.data_lock_waits, which is always fresh.  MariaDB and
  * MySQL 5.x have information_schema.innodb_trx and innodb_lock_waits, which the server caches: they

@@ -5,7 +5,7 @@
  * The relay gives the bytes of a direction as it forwards them, in any pieces, and before the other
  * side can answer them; the parser keeps no pointer to them.  What it learns goes to a sink.  It
  * never asks for anything: when the bytes make no sense, or a limit of wire/limits.h is hit, the
- * session becomes opaque, the sink is told why, and all further bytes are ignored.
+ * session becomes opaque, the sink gets the reason, and all further bytes are ignored.
  *
  * Invariants:
  * 1. Commands are answered in the order they were sent, so a queue holds those not yet answered.

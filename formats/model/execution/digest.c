@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The canonical digest of an execution.  In it: who sent what and who was answered, in the order of
+ * The canonical digest of an execution.  In it: which session sent what and which was answered, in the order of
  * the begins; which of several sessions answered first between two of them is chance (a COMMIT lets
  * a waiting session go on before it is answered itself), so there sessions stand by name; answers,
  * errors, warnings, what was blocked on whom; transactions with level and outcome; the tables' rows

@@ -151,7 +151,7 @@ void execution_rows_json(struct json *json, const struct execution_rows *rows);
 /* How parameters that are dates and times are put in. */
 enum execution_moments {
 	MOMENTS_AS_TEXTS, /* what every sql_mode takes */
-	MOMENTS_TYPED,    /* TIMESTAMP'...' and kin, of the type that they had */
+	MOMENTS_TYPED,    /* TIMESTAMP'...' and the like, of the type that they had */
 	MOMENTS_MICROS,   /* ... which on MySQL have six decimals */
 };
 

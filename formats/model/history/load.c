@@ -793,7 +793,7 @@ static void loader_release(struct loader *loader)
 	contents_release(&loader->contents);
 }
 
-/* Who set its level in plain sight is among them: the records do not tell where a level is from. */
+/* A session that set its level openly is among them: the records do not tell where a level is from. */
 static void forget_levels(struct loader *loader)
 {
 	struct history *history = loader->history;

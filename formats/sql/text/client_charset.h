@@ -21,7 +21,7 @@ enum client_charset {
 	CLIENT_CHARSET_BIG5,
 	CLIENT_CHARSET_GBK,
 	CLIENT_CHARSET_GB18030,
-	CLIENT_CHARSET_UNKNOWN, /* not told */
+	CLIENT_CHARSET_UNKNOWN, /* not known */
 };
 
 /* By the number of a collation, as clients send it; 0: the server's own. */

@@ -58,7 +58,7 @@ static struct eval_value run_as(const struct node *n, const struct node *arg, st
 	return to_type(f->run, &arg->type, &v, to);
 }
 
-/* ---- CASE, IF and kin ---- */
+/* ---- CASE, IF and the like ---- */
 
 static struct eval_value run_if(const struct node *n, struct frame *f)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Adding to dates and times: + INTERVAL, DATE_ADD, ADDTIME and their kin. */
+/* Adding to dates and times: + INTERVAL, DATE_ADD, ADDTIME and the like. */
 #include <stdlib.h>
 
 #include "eval/compile.h"

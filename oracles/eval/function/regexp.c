@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * REGEXP and kin.  MariaDB uses PCRE2, with characters and Unicode's classes unless the texts are
+ * REGEXP and the like.  MariaDB uses PCRE2, with characters and Unicode's classes unless the texts are
  * binary, and without case where the collation has none (MariaDB, "PCRE").  MySQL 8 uses ICU
  * ("Regular Expressions"): only what both libraries read alike is modelled there, for ASCII texts.
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Functions of texts: CONCAT, LENGTH, LOWER, SUBSTRING and kin; what all of them share. */
+/* Functions of texts: CONCAT, LENGTH, LOWER, SUBSTRING and the like; what all of them share. */
 #include <string.h>
 
 #include "eval/compile.h"

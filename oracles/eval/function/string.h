@@ -21,7 +21,7 @@ enum charset charset_of(const struct node *n);
 bool stops_at_null(const struct frame *f);
 /* MySQL: which of the two the result has is not always the stronger one. */
 bool mixed_collations(struct compiler *c, const struct node *a, const struct node *b);
-/* MySQL: REPLACE, TRIM and kin make the others texts of the first one's character set, which can
+/* MySQL: REPLACE, TRIM and the like make the others texts of the first one's character set, which can
  * fail (error 3854).  A number's text has the connection's. */
 bool other_charset(struct compiler *c, const struct node *first, const struct node *other);
 /* Of how many of the strings the result's collation comes: REPLACE, TRIM, SUBSTRING_INDEX. */

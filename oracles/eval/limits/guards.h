@@ -130,7 +130,7 @@ bool quantified_subquery_refused(struct compiler *c, const struct sql_expr *e,
 	const struct eval_query *query, struct node *const *pair,
 	const struct comparison *how) MUST_CHECK;
 
-/* COUNT(x) and kin: each argument; all of it. */
+/* COUNT(x) and the like: each argument; all of it. */
 bool aggregate_arguments_refused(struct compiler *c, const struct aggregate *a) MUST_CHECK;
 bool aggregate_refused(struct compiler *c, const struct aggregate *a) MUST_CHECK;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Limits of date + INTERVAL and of DATE_ADD and kin: args[0] is the date, args[1] the amount. */
+/* Limits of date + INTERVAL and of DATE_ADD and the like: args[0] is the date, args[1] the amount. */
 #include "eval/function/time.h"
 #include "eval/limits/guards.h"
 

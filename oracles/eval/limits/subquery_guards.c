@@ -4,7 +4,7 @@
 #include "eval/operator/comparison.h"
 #include "eval/query/query.h"
 
-/* What the subquery selects, as it is written; NULL: of UNION, VALUES and kin. */
+/* What the subquery selects, as it is written; NULL: of UNION, VALUES and the like. */
 static const struct sql_expr *selected(const struct guarded *g)
 {
 	const struct sql_query *q = g->expr->u.in.query;

@@ -53,7 +53,7 @@ bool may_be_constant(const struct node *n)
 {
 	if (n->constant || (n->expr && n->expr->kind == SQL_EXPR_SUBQUERY))
 		return true;
-	/* NOW() and kin, in one statement */
+	/* NOW() and the like, in one statement */
 	if (n->expr && n->expr->kind == SQL_EXPR_CALL && !n->arg_count && type_is_temporal(&n->type))
 		return true;
 	for (uint32_t i = 0; i < n->arg_count; i++) {

@@ -335,7 +335,7 @@ static bool add_key(struct quick *s, const struct node *column, const uint32_t *
 	case EVAL_NULL:
 		return false;
 	case EVAL_INT:
-	case EVAL_UINT: /* a negative one and an unsigned one with its bits are told apart when they are compared */
+	case EVAL_UINT: /* a negative one and an unsigned one with its bits are distinguished when they are compared */
 		buf_add(key, &v->u, sizeof(v->u));
 		return true;
 	case EVAL_STRING:

@@ -162,7 +162,7 @@ bool node_aggregates(const struct node *n);
 /* Is every item computed from aggregates that name no column: COUNT(*) + 1? */
 bool counts_alone(const struct eval_query *q);
 bool aggregate_find(const struct sql_expr *e, enum aggregate_kind *kind);
-/* COUNT(x) and kin with its arguments compiled; NULL: failed. */
+/* COUNT(x) and the like with its arguments compiled; NULL: failed. */
 struct aggregate *aggregate_new(
 	struct compiler *c, const struct sql_expr *e, enum aggregate_kind kind);
 struct eval_value aggregate_value(

@@ -32,7 +32,7 @@ struct window {
 	enum window_kind kind;
 	struct eval_type type;
 	struct aggregate *aggregate;
-	struct node *value, *otherwise; /* LAG(value, number, otherwise) and kin */
+	struct node *value, *otherwise; /* LAG(value, number, otherwise) and the like */
 	uint64_t number;
 	/* PARTITION BY, then ORDER BY. */
 	struct select_order *keys;

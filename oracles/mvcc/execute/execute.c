@@ -173,7 +173,7 @@ static bool lock_mismatch(struct mvcc *m, const struct write_answer *a)
 	return false;
 }
 
-/* Snapshot isolation: it acted on what is not in its snapshot.  Who committed that is who stands in the
+/* Snapshot isolation: it acted on what is not in its snapshot.  The transaction that committed it stands in the
  * way. */
 static bool conflict_mismatch(struct mvcc *m, const struct write_answer *a)
 {
@@ -275,7 +275,7 @@ static void assume_view(struct mvcc *m)
 enum query_answer {
 	QUERY_FITS,
 	QUERY_DIFFERS,
-	QUERY_OPEN,  /* cannot be told; judged */
+	QUERY_OPEN,  /* not known; judged */
 	QUERY_FAILS, /* the wrong error; m->search.mismatch */
 };
 
@@ -452,7 +452,7 @@ static enum query_answer ask_query(struct mvcc *m, struct eval_result *result)
 	return QUERY_DIFFERS;
 }
 
-/* It cannot be told from m->now.view backwards which read view a query made: one that fitted before,
+/* m->now.view does not say which read view a query made: one that fitted before,
  * any of these, or none at all.  Later reads of its transaction tell. */
 static void choose_open_view(struct mvcc *m, const uint32_t *fits, uint32_t count, uint32_t begin)
 {
@@ -573,7 +573,7 @@ static bool counts_fit(struct mvcc *m, const struct write_answer *a)
 	       !info_number(stmt->in->record.info, "matched", &matched) || matched == a->matched;
 }
 
-/* With unique_checks=0 the server need not look whether a secondary key is there already, nor wait for who wrote it (MySQL
+/* With unique_checks=0 the server need not look whether a secondary key is there already, nor wait for its writer (MySQL
  * manual, "unique_checks"): a duplicate, or a lock, that it passed over. */
 static bool passes_unique_checks(const struct mvcc *m, const struct write_answer *a)
 {

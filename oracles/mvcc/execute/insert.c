@@ -194,7 +194,7 @@ static void pass_given(
 }
 
 /* "Duplicate entry '7' for key 'PRIMARY'", and MySQL from 8.0.19 on "... for key 't.PRIMARY'": the index, and what
- * it says is there.  NULL: cannot be told. */
+ * it says is there.  NULL: not known. */
 static const struct eval_index *index_told(
 	const struct mvcc *m, const struct eval_table *def, struct span *value)
 {

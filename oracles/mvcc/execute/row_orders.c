@@ -149,7 +149,7 @@ void rows_in_orders(struct mvcc *m, size_t number, row_step *each, void *ctx, st
 	m->now.trying = false;
 	open |= m->now.trial_open;
 	if (open)
-		found = 1; /* in the order in which they were found, or it cannot be told */
+		found = 1; /* in the order in which they were found, or it is not known */
 	pick = choose(m, found + open);
 	if (pick == found) {
 		answer_unsupported(a, REASON_TRIGGER_ROW_ORDER);

@@ -47,7 +47,7 @@ void end_txn(struct mvcc *m, uint32_t txn)
 		store_rollback(&m->store, number, m->search.event);
 }
 
-/* With autocommit on, only BEGIN and its kin open a transaction (MDEV-27922: after a deadlock, the
+/* With autocommit on, only BEGIN and the like open a transaction (MDEV-27922: after a deadlock, the
  * next statement does).  MySQL 8.0 and 9.7 send the flag of autocommit also to sessions that have it off from the
  * server's configuration. */
 static void judge_implicit_begin(struct mvcc *m, uint32_t txn)

@@ -760,7 +760,7 @@ static bool data_alone(const struct mvcc *m, enum finding_class class)
 	       class == CLASS_LOST_VERSION || class == CLASS_OWN_WRITE;
 }
 
-/* Was the end of who held the lock under way?  In another order nothing was held; that one failed
+/* Was the end of the lock's holder under way?  In another order nothing was held; that one failed
  * elsewhere, where an unrecorded session may be the reason. */
 static bool perhaps_released(const struct mvcc *m)
 {

@@ -627,7 +627,7 @@ static int by_position(const void *a, const void *b)
 	return (x->sent > y->sent) - (x->sent < y->sent);
 }
 
-/* In a scenario's run whatever is answered before the next is sent may be answered in any order; those who came
+/* In a scenario's run whatever is answered before the next is sent may be answered in any order; those that came
  * first had their metadata lock first.  Without an answer: from its sending on. */
 uint32_t *definition_order(const struct mvcc *m)
 {

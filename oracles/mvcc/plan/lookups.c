@@ -442,7 +442,7 @@ static bool walk_value(struct walk *w, uint32_t number, struct eval_value value)
 	return walk_parts(w, number + 1);
 }
 
-/* The values that the rows of the other table have.  False: it was not read, or they cannot be told. */
+/* The values that the rows of the other table have.  False: it was not read, or they are not known. */
 static bool walk_column(struct walk *w, uint32_t number)
 {
 	const struct lookup_part *part = &w->lookup->parts[number];

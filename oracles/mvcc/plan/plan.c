@@ -748,7 +748,7 @@ static void compile(
 	case SQL_STMT_PREPARE:
 	case SQL_STMT_DEALLOCATE:
 	case SQL_STMT_KILL:
-	/* They touch no row and make no read view; who waits for them is not judged (any_ddl).  While the tables are
+	/* They touch no row and make no read view; statements that wait for them are not judged (any_ddl).  While the tables are
 	 * locked no other session writes them, so that plain and current reads of them are the same. */
 	case SQL_STMT_LOCK_TABLES:
 	case SQL_STMT_UNLOCK_TABLES:

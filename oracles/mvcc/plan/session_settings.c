@@ -412,7 +412,7 @@ static bool is_default(const struct sql_expr *value)
 	return value->kind == SQL_EXPR_DEFAULT;
 }
 
-/* On or off; false: cannot be told. */
+/* On or off; false: not known. */
 static bool read_switch(const struct sql_expr *value, bool by_default, bool *on)
 {
 	struct span word = settings_word(value);

@@ -74,7 +74,7 @@ static inline bool settings_is_global(const struct sql_set_item *item)
 	       item->scope == SQL_SCOPE_PERSIST_ONLY;
 }
 
-/* With sql_mode set to a value; false: which one that is cannot be told. */
+/* With sql_mode set to a value; false: which one that is, is not known. */
 bool settings_mode(struct mvcc *m, const struct session_settings *s, const struct sql_expr *value,
 	struct session_settings *out);
 bool settings_temporary(const struct session_settings *s, const struct sql_table_name *table);

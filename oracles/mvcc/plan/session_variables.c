@@ -44,7 +44,7 @@ static const struct variable variables[] = {
 	{"character_set_connection", EFFECT_FOLLOWED, 0, NULL},
 	{"character_set_database", EFFECT_ON, DEPENDS_DEFINITIONS, NULL},
 	{"character_set_filesystem", EFFECT_NOTHING, 0, NULL},
-	{"character_set_results", EFFECT_NOTHING, 0, NULL}, /* answers with other characters are told apart */
+	{"character_set_results", EFFECT_NOTHING, 0, NULL}, /* answers with other characters are distinguished */
 	{"character_set_server", EFFECT_NOTHING, 0, NULL},
 	{"check_constraint_checks", EFFECT_ON, DEPENDS_CHECKS, "on"},
 	{"collation_connection", EFFECT_FOLLOWED, 0, NULL},
@@ -190,7 +190,7 @@ static const struct variable variables[] = {
 	{"terminology_use_previous", EFFECT_NOTHING, 0, NULL},
 	{"thread_cache_size", EFFECT_NOTHING, 0, NULL},
 	{"thread_pool_*", EFFECT_NOTHING, 0, NULL},
-	{"time_zone", EFFECT_NOTHING, 0, NULL}, /* TIMESTAMPs of such sessions are told apart */
+	{"time_zone", EFFECT_NOTHING, 0, NULL}, /* TIMESTAMPs of such sessions are distinguished */
 	{"timestamp", EFFECT_NOTHING, 0, NULL}, /* what NOW() gives is not known in any case */
 	{"tmp_*", EFFECT_NOTHING, 0, NULL},
 	{"transaction_alloc_block_size", EFFECT_NOTHING, 0, NULL},

@@ -22,7 +22,7 @@ bool compare_has_duplicates(
 	struct mvcc *m, const struct eval_result *expected, const struct execution_rows *recorded);
 enum { COMPARE_ODD_ROWS_MAX = 1000 };
 /* Marks the recorded rows that were not expected and the expected ones that are missing; `unexpected` and
- * `missing` have a place a row.  False: cannot be told, or there are too many. */
+ * `missing` have a place a row.  False: not known, or there are too many. */
 bool compare_unexpected_rows(struct mvcc *m, const struct eval_result *expected,
 	const struct execution_rows *recorded, bool *unexpected, bool *missing) MUST_CHECK;
 /* The table's final rows against what is committed in the store. */

@@ -23,7 +23,7 @@
 
 enum {
 	READS_WALKED = 1000, /* of a table; the list is long on long traces */
-	WRITERS_MAX = 8,     /* who have changed what one query reads */
+	WRITERS_MAX = 8,     /* that have changed what one query reads */
 	ROWS_MAX = 10000,    /* of the tables of a query that is asked again */
 };
 
@@ -273,7 +273,7 @@ bool serializable_reads_stay(struct mvcc *m, const struct store_undo *since)
 
 /* ---- a read beside what others have written ---- */
 
-/* Who has changed rows of its tables and is still there, by their last change. */
+/* Open transactions that have changed rows of its tables, by their last change. */
 static uint32_t writers_of(const struct mvcc *m, const struct plan *plan, const struct store_version **out)
 {
 	uint32_t count = 0;

@@ -38,7 +38,7 @@ void set_view(struct mvcc *m, uint32_t txn, uint32_t view, uint32_t low);
 uint32_t statement_view(struct mvcc *m);
 /* Whether the current statement made the read view that we think it made only the server knows. */
 void doubt_view(struct mvcc *m);
-/* Does the row satisfy the statement's WHERE?  False: cannot be told. */
+/* Does the row satisfy the statement's WHERE?  False: not known. */
 bool passes_dirty(const struct mvcc *m, uint32_t level);
 bool row_matches(struct mvcc *m, const struct eval_value *row, enum eval_truth *truth);
 

@@ -71,7 +71,7 @@ struct schedule {
 	size_t stmt_count;
 	struct schedule_event *events;
 	size_t event_count;
-	bool one_at_a_time; /* a scenario was run: nothing is sent before it is known who waits */
+	bool one_at_a_time; /* a scenario was run: nothing is sent before it is known which sessions wait */
 };
 
 void schedule_init(struct schedule *schedule, const struct execution *execution);

@@ -69,7 +69,7 @@ static uint64_t mix_row(uint64_t hash, const struct eval_table *def, const struc
 	return mix(hash, 1);
 }
 
-/* Numbers of commits: what all who are still there have seen, and from where on the order of commits matters, since
+/* Numbers of commits: what all open transactions have seen, and from where on the order of commits matters, since
  * a statement under way has yet to choose how many of them it sees. */
 enum { RECENT_MAX = 256 };
 

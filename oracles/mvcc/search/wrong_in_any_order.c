@@ -161,7 +161,7 @@ enum touch {
 	TOUCHES_NOT,
 	TOUCHES,         /* wrote it */
 	TOUCHES_PERHAPS, /* did not, but would have written it at another time */
-	TOUCHES_SOMEHOW, /* cannot be told */
+	TOUCHES_SOMEHOW, /* not known */
 };
 
 static bool reaches(struct mvcc *m, struct store_table *table, const struct key_set *key_set,
@@ -582,7 +582,7 @@ static bool is_malformed(struct mvcc *m, const struct execution_rows *recorded)
 		       answer_has_equal_rows(m, recorded));
 }
 
-/* Does the answer follow from one choice of the states?  True also where that cannot be told. */
+/* Does the answer follow from one choice of the states?  True also where that is not known. */
 static bool explains(struct mvcc *m, const struct rows_met *met, const uint32_t *choice)
 {
 	struct eval_outcome outcome = {0};
@@ -654,7 +654,7 @@ static bool query_is_impossible(struct mvcc *m)
 
 /* ---- writes ---- */
 
-/* How many rows can UPDATE or DELETE have matched and changed?  False: cannot be told. */
+/* How many rows can UPDATE or DELETE have matched and changed?  False: not known. */
 static bool count_row(struct mvcc *m, const struct states *states, bool found, uint64_t *low, uint64_t *high)
 {
 	const struct plan *plan = m->now.plan;
@@ -719,7 +719,7 @@ bool answer_is_impossible(struct mvcc *m)
 	case MISMATCH_AFFECTED:
 		return m->now.plan->insert ? !insert_may_count(m, m->now.plan) : change_is_impossible(m, &most);
 	case MISMATCH_LOCK:
-		/* Who held the lock may have ended before, but that does not explain the count either. */
+		/* The holder of the lock may have ended before, but that does not explain the count either. */
 		if (!change_is_impossible(m, &most))
 			return false;
 		m->search.mismatch = (struct mismatch){.kind = MISMATCH_AFFECTED,

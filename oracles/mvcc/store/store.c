@@ -440,7 +440,7 @@ void store_lock(struct store *store, uint32_t txn, uint32_t stmt, struct store_r
 uint32_t store_lock_conflict(const struct store *store, uint32_t txn,
 	const struct store_record *record, enum store_lock_mode mode)
 {
-	/* Who wrote the newest version holds it until he ends. */
+	/* The writer of the newest version holds it until it ends. */
 	if (record->newest && record->newest->txn != txn &&
 		store_is_active(store, record->newest->txn))
 		return record->newest->txn;

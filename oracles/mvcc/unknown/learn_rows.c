@@ -82,7 +82,7 @@ static bool stands_on_seen(
 	return mode != READ_SNAPSHOT || m->store.txns[before->txn].commit_no <= low;
 }
 
-/* The version of the record that the current statement certainly saw; NULL: cannot be told. */
+/* The version of the record that the current statement certainly saw; NULL: not known. */
 static struct store_version *version_seen(
 	struct mvcc *m, uint32_t table, struct store_record *record, enum read_mode mode)
 {
@@ -100,7 +100,7 @@ static struct store_version *version_seen(
 		break;
 	case READ_CURRENT:
 		v = store_current(&m->store, record, m->now.txn);
-		/* Nor what came while it waited: who was first is a choice. */
+		/* Nor what came while it waited: which was first is a choice. */
 		if (v != record->newest ||
 			(v && !is_own(m, v) &&
 				m->store.txns[v->txn].commit_no > m->runs[m->now.stmt].begin_commits))
@@ -189,7 +189,7 @@ static void learn_row(struct mvcc *m, uint32_t number, const struct eval_value *
 	clear_up(m, record, version_seen(m, number, record, mode), row);
 }
 
-/* Is it shown, though it could not be told whose version that is? */
+/* Is it shown, though it was not known whose version that is? */
 static bool has_key(const struct store_table *table, const struct eval_value *const *rows, size_t count,
 	const struct eval_value *row)
 {

@@ -56,7 +56,7 @@ static bool somebody_writes(const struct mvcc *m, uint32_t table)
 	return false;
 }
 
-/* Whatever is in it goes away, for those who look from now on. */
+/* Whatever is in it goes away, for reads from now on. */
 static void clear(struct store *s, struct store_table *table)
 {
 	uint32_t before = table->count;
