@@ -65,17 +65,31 @@ static bool bigint_and_constant(const struct guarded *g)
 	return (is_bigint_column(a) && may_be_constant(b)) || (is_bigint_column(b) && may_be_constant(a));
 }
 
-/* "2024-02-29" or "2024-02-29 23:59:59", and such a day.  Compared with a date it becomes one on every server
- * (MySQL: Arg_comparator::can_compare_as_dates). */
+/* Nothing, or a point and up to six digits. */
+static bool is_fraction(struct span s)
+{
+	if (s.len && (s.ptr[0] != '.' || s.len == 1 || s.len > 7))
+		return false;
+	for (size_t i = 1; i < s.len; i++) {
+		if (s.ptr[i] < '0' || s.ptr[i] > '9')
+			return false;
+	}
+	return true;
+}
+
+/* "2024-02-29", "2024-02-29 23:59:59" or "2024-02-29 23:59:59.123456", and such a day.  Compared with a date it becomes
+ * one on every server (MySQL: Arg_comparator::can_compare_as_dates). */
 static bool is_date_text(const struct node *n)
 {
 	static const char form[] = "0000-00-00 00:00:00";
+	enum { DAY = 10, SECOND = sizeof(form) - 1 };
 	struct span s = n->literal && n->u.value.kind == EVAL_STRING ? n->u.value.s : SPAN_NONE;
 	struct eval_time t = {0};
 
-	if (!s.ptr || (s.len != 10 && s.len != sizeof(form) - 1))
+	if (!s.ptr || (s.len != DAY && s.len < SECOND) ||
+		(s.len > SECOND && !is_fraction(span_of(s.ptr + SECOND, s.len - SECOND))))
 		return false;
-	for (size_t i = 0; i < s.len; i++) {
+	for (size_t i = 0; i < s.len && i < SECOND; i++) {
 		if (form[i] == '0' ? s.ptr[i] < '0' || s.ptr[i] > '9' : s.ptr[i] != form[i])
 			return false;
 	}
@@ -85,8 +99,8 @@ static bool is_date_text(const struct node *n)
 	t.day = (uint8_t)((s.ptr[8] - '0') * 10 + (s.ptr[9] - '0'));
 	return t.year >= 1000 && t.month >= 1 && t.month <= 12 && t.day >= 1 &&
 	       t.day <= days_in_month(t.year, t.month) &&
-	       (s.len == 10 || (s.ptr[11] - '0') * 10 + (s.ptr[12] - '0') < 24) &&
-	       (s.len == 10 || (s.ptr[14] < '6' && s.ptr[17] < '6'));
+	       (s.len == DAY || (s.ptr[11] - '0') * 10 + (s.ptr[12] - '0') < 24) &&
+	       (s.len == DAY || (s.ptr[14] < '6' && s.ptr[17] < '6'));
 }
 
 static bool is_date(const struct node *n)

@@ -891,11 +891,19 @@ void fire_after(struct mvcc *m, const struct firing *f, const struct eval_value 
 		fire_one(m, f->after[i], old, (struct eval_value *)(uintptr_t)new, a);
 }
 
+/* Each statement of a program has a moment of its own.  From REPEATABLE READ on one moment explains them all, the last: what
+ * the earlier ones looked at they locked, gaps included, so that it stayed as it was; plain reads have the transaction's
+ * read view. */
+static bool has_one_moment(const struct mvcc *m)
+{
+	return m->now.level >= LEVEL_REPEATABLE_READ && m->now.engine != ENGINE_TIDB;
+}
+
 bool fires_at_once(struct mvcc *m, struct write_answer *a)
 {
 	bool beside = m->now.level == LEVEL_READ_UNCOMMITTED && m->search.in_flight_count > 1;
 
-	if (m->now.body_depth ||
+	if (m->now.body_depth || has_one_moment(m) ||
 		(m->runs[m->now.stmt].begin_commits == m->store.commits && !may_have_waited(m) && !beside) ||
 		choose(m, 2) == 0)
 		return true;

@@ -149,14 +149,31 @@ bool define_names_engine(const struct sql_create_table *create)
 	return define_engine(create).ptr != NULL;
 }
 
+/* Its definition as the recorder read it, at first or at the end; the table itself: it did not. */
+static const struct store_table *as_recorded(const struct mvcc *m, const struct store_table *table)
+{
+	for (size_t i = 0; i < m->schedule->execution->table_count; i++) {
+		const struct store_table *other = &m->store.tables[i];
+
+		if (other->create && eval_same_name(&m->now.env, other->name, table->name) &&
+			eval_same_name(&m->now.env, other->database, table->database))
+			return other;
+	}
+	return table;
+}
+
 bool define_lacks_transactions(const struct mvcc *m, const struct store_table *table)
 {
 	static const char *const engines[] = {
 		"MyISAM", "Aria", "MEMORY", "HEAP", "CSV", "ARCHIVE", "BLACKHOLE", "MRG_MYISAM", "MERGE"};
-	struct span engine = table->create ? define_engine(table->create) : SPAN_NONE;
+	const struct store_table *recorded = as_recorded(m, table);
+	struct span engine = recorded->create ? define_engine(recorded->create) : SPAN_NONE;
 
-	/* A warning: it may have become another one. */
-	if (table->made_by != STORE_NONE && m->schedule->stmts[table->made_by].in->record.warnings)
+	/* A warning of CREATE TABLE: the server may have taken another one. */
+	if (recorded->made_by != STORE_NONE && m->schedule->stmts[recorded->made_by].in->record.warnings)
+		return false;
+	/* It was altered meanwhile. */
+	if (table->create && !span_ieq(define_engine(table->create), engine))
 		return false;
 	for (size_t i = 0; engine.ptr && i < ARRAY_LEN(engines); i++) {
 		if (span_ieq_str(engine, engines[i]))
