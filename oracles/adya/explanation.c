@@ -52,6 +52,13 @@ static bool has_view(const struct history_op *op)
 	return op->stmt != HISTORY_NONE;
 }
 
+/* A locking read meets each row when it gets to it, which may be after a wait for another row: its rows need not be
+ * of one moment (manual, "Locking Reads"). */
+static bool sees_one_state(const struct history_op *op)
+{
+	return op->read_kind == PROBE_READ_SNAPSHOT;
+}
+
 /* Versions follow each other in the order in which their transactions committed. */
 static void constrain_by_orders(struct chooser *c)
 {
@@ -94,7 +101,7 @@ static void constrain_by_reads(struct chooser *c)
 				continue;
 			if (link.writer != GRAPH_NONE && link.writer != node)
 				positions_seen(&c->positions, link.writer, view_of(c, op));
-			if (link.next < count && link.next != node)
+			if (link.next < count && link.next != node && sees_one_state(op))
 				positions_missed(&c->positions, link.next, view_of(c, op));
 		}
 	}
@@ -115,7 +122,7 @@ static void constrain_by_predicates(struct chooser *c)
 			continue;
 		if (h->versions[edge->changed].position <= h->versions[edge->seen].position)
 			positions_seen(&c->positions, writer, view);
-		else
+		else if (edge->of_one_state)
 			positions_missed(&c->positions, writer, view);
 	}
 }
@@ -212,9 +219,6 @@ static uint32_t current_place(const struct chooser *c, const struct choice *choi
 /* The possible place next to `place`, passing by the nearest `skip` of them; HISTORY_NONE: there is none. */
 static uint32_t nearest_possible(struct chooser *c, const struct choice *choice, uint32_t place, uint32_t skip)
 {
-	/* Nearly always. */
-	if (skip == 0 && place < choice->count && is_possible(c, choice, place))
-		return place;
 	for (uint32_t step = 0; step < choice->count; step++) {
 		if (step <= place && is_possible(c, choice, place - step) && skip-- == 0)
 			return place - step;
@@ -223,6 +227,32 @@ static uint32_t nearest_possible(struct chooser *c, const struct choice *choice,
 			return place + step;
 	}
 	return HISTORY_NONE;
+}
+
+/* Was the version there at some moment of the view's interval? */
+static bool is_within(const struct chooser *c, const struct choice *choice, uint32_t place)
+{
+	uint32_t view = view_of(c, choice->op);
+	uint32_t writer = node_of_version(c->b, choice->order[place]), next;
+
+	if (writer != GRAPH_NONE && writer != choice->node &&
+		c->positions.commit_begin[writer] > positions_end(&c->positions, view))
+		return false;
+	next = place + 1 < choice->count ? node_of_version(c->b, choice->order[place + 1]) : GRAPH_NONE;
+	return next == GRAPH_NONE || next == choice->node ||
+	       c->positions.commit_end[next] >= positions_begin(&c->positions, view);
+}
+
+/* What was current, where the answer allows that; or else what was there in the view's interval. */
+static uint32_t first_place(struct chooser *c, const struct choice *choice, uint32_t current)
+{
+	if (is_possible(c, choice, current))
+		return current;
+	for (uint32_t place = choice->count; place-- > 0;) {
+		if (is_within(c, choice, place) && is_possible(c, choice, place))
+			return place;
+	}
+	return nearest_possible(c, choice, current, 0);
 }
 
 /* ---- edges ---- */
@@ -367,8 +397,9 @@ static bool choose_places(struct chooser *c)
 		use_predicate(c, m);
 		choice = choice_of(c, m, m->object);
 		current = current_place(c, &choice);
-		m->place = m->first = nearest_possible(c, &choice, current, 0);
-		if (m->place == HISTORY_NONE || m->place == current || m->kind == MEETING_RETURNED)
+		m->place = m->first = first_place(c, &choice, current);
+		if (m->place == HISTORY_NONE || m->place == current || m->kind == MEETING_RETURNED ||
+			!sees_one_state(choice.op))
 			continue;
 		view = view_of(c, choice.op);
 		node = node_of_version(c->b, choice.order[m->place]);
@@ -382,17 +413,26 @@ static bool choose_places(struct chooser *c)
 	return c->positions.count > before;
 }
 
+/* Was the chosen version in the view, and is the view within its interval? */
+static bool is_steady(const struct chooser *c, const struct choice *choice)
+{
+	if (!has_view(choice->op))
+		return false;
+	if (!sees_one_state(choice->op))
+		return is_within(c, choice, choice->meeting->place);
+	return !positions_is_early(&c->positions, view_of(c, choice->op)) &&
+	       choice->meeting->place == current_place(c, choice);
+}
+
 /* How the choices fit the positions that they led to. */
 static void count_misfits(struct chooser *c)
 {
 	struct explanation *e = &c->out->explanation;
 
-	e->is_steady = true;
 	for (size_t i = 0; i < e->meeting_count; i++) {
 		const struct meeting *m = &e->meetings[i];
 		const struct history_op *op = &c->history->ops[m->op];
 		struct choice choice;
-		bool steady = op->stmt != HISTORY_NONE && !positions_is_early(&c->positions, view_of(c, op));
 
 		if (m->object != HISTORY_NONE && m->place == HISTORY_NONE) {
 			/* A row that a predicate did not match is no G1a, whoever wrote it. */
@@ -402,14 +442,12 @@ static void count_misfits(struct chooser *c)
 				mark(&e->impossible_in, c->history, op->stmt);
 			continue;
 		}
-		if (m->object != HISTORY_NONE && m->kind != MEETING_RETURNED && steady) {
-			choice = choice_of(c, m, m->object);
-			steady = m->place == current_place(c, &choice);
-		}
-		if (!steady) {
-			e->is_steady = false;
+		if (m->object == HISTORY_NONE || m->kind == MEETING_RETURNED)
+			continue;
+		use_predicate(c, m);
+		choice = choice_of(c, m, m->object);
+		if (!is_steady(c, &choice))
 			mark(&e->unsteady, c->history, op->stmt);
-		}
 	}
 }
 
@@ -486,7 +524,6 @@ void explanation_redraw(struct dependencies *d)
 		e->meetings[i].changed = false;
 		draw_meeting(&c, &e->meetings[i]);
 	}
-	e->is_steady = false;
 }
 
 void explanation_graph(const struct dependencies *d, struct graph *out)

@@ -51,10 +51,9 @@ struct explanation {
 	/* By statement: rows took part in its answer in a way that was not computed here, so that the answer
 	 * is not verified.  NULL: none. */
 	bool *unverified;
-	/* Every meeting has the version that was current at its view, and every view and commit has a moment
-	 * within its interval: what each transaction saw is a state that there was when the trace says so. */
-	bool is_steady;
-	bool *unsteady; /* by statement: with a meeting for which that is not so; NULL: none */
+	/* By statement: it has a meeting whose version was not in the statement's view, or whose view does not fit
+	 * its interval.  NULL: none. */
+	bool *unsteady;
 	bool is_dirty;       /* dirty reads met versions that nobody committed, so that no edges are drawn for them */
 	bool *impossible_in; /* by statement: with a meeting for which no version is possible; NULL: none */
 };

@@ -86,7 +86,7 @@ static uint32_t place_count(const struct positions *p)
 	return 2 * p->txn_count + p->history->stmt_count;
 }
 
-static uint32_t begin_of(const struct positions *p, uint32_t place)
+uint32_t positions_begin(const struct positions *p, uint32_t place)
 {
 	if (place < p->txn_count)
 		return p->commit_begin[place];
@@ -95,7 +95,7 @@ static uint32_t begin_of(const struct positions *p, uint32_t place)
 	return p->history->stmts[place - 2 * p->txn_count].begin_seq;
 }
 
-static uint32_t end_of(const struct positions *p, uint32_t place)
+uint32_t positions_end(const struct positions *p, uint32_t place)
 {
 	if (place < p->txn_count)
 		return p->commit_end[place];
@@ -107,7 +107,7 @@ static uint32_t end_of(const struct positions *p, uint32_t place)
 /* Where the intervals already say so, nothing is kept. */
 static void add(struct positions *p, uint32_t from, uint32_t to)
 {
-	if (end_of(p, from) < begin_of(p, to))
+	if (positions_end(p, from) < positions_begin(p, to))
 		return;
 	MEM_RESERVE(p->from, p->count + 1, p->from_capacity);
 	MEM_RESERVE(p->to, p->count + 1, p->to_capacity);
@@ -207,13 +207,13 @@ void positions_settle(struct positions *p)
 	graph_ranks(&graph, GRAPH_MASK_WW, rank);
 	sorted = sort_by_rank(rank, count);
 	for (uint32_t i = 0; i < count; i++)
-		latest[i] = end_of(p, constrained[i]);
+		latest[i] = positions_end(p, constrained[i]);
 	move_back(&graph, sorted, latest);
 	if (!p->key)
 		p->key = mem_realloc(NULL, places, sizeof(*p->key));
 	for (uint32_t i = 0; i < places; i++)
 		p->key[i] = number[i] ? key_of(latest[number[i] - 1], rank[number[i] - 1])
-				      : key_of(end_of(p, i), 0);
+				      : key_of(positions_end(p, i), 0);
 	graph_release(&graph);
 	free(sorted);
 	free(latest);
@@ -224,5 +224,5 @@ void positions_settle(struct positions *p)
 
 bool positions_is_early(const struct positions *p, uint32_t place)
 {
-	return p->key[place] >> 32 < begin_of(p, place);
+	return p->key[place] >> 32 < positions_begin(p, place);
 }

@@ -58,6 +58,10 @@ static inline bool view_is_snapshot(const struct history_txn *txn, uint8_t read_
 	return read_kind == PROBE_READ_SNAPSHOT && txn->level >= LEVEL_REPEATABLE_READ;
 }
 
+/* The interval of a place. */
+uint32_t positions_begin(const struct positions *positions, uint32_t place);
+uint32_t positions_end(const struct positions *positions, uint32_t place);
+
 /* The commit of `node` came before the view, or after it. */
 void positions_seen(struct positions *positions, uint32_t node, uint32_t view);
 void positions_missed(struct positions *positions, uint32_t node, uint32_t view);

@@ -56,6 +56,7 @@ static void add_predicate_edge(struct dependency_builder *b, const struct look *
 	uint32_t to, enum graph_kind kind, uint32_t seen, uint32_t changed)
 {
 	struct dependencies *out = b->out;
+	const struct history_op *op = &b->history->ops[look->op];
 
 	if (from == GRAPH_NONE || to == GRAPH_NONE || from == to)
 		return;
@@ -70,8 +71,8 @@ static void add_predicate_edge(struct dependency_builder *b, const struct look *
 		out->predicate_edges, out->predicate_edge_count + 1, out->predicate_edge_capacity);
 	out->predicate_edges[out->predicate_edge_count] =
 		(struct predicate_edge){look->predicate, seen, changed, look->absent,
-			view_is_snapshot(&b->history->txns[look->p->txn],
-				b->history->ops[look->op].read_kind)};
+			view_is_snapshot(&b->history->txns[look->p->txn], op->read_kind),
+			op->read_kind == PROBE_READ_SNAPSHOT};
 	add_edge(b, from, to, kind, (uint32_t)out->predicate_edge_count++);
 }
 
