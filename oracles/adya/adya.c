@@ -214,6 +214,13 @@ static bool has_foreign_version(const struct adya *a, const struct history_objec
 	return false;
 }
 
+/* Statements that wrote the object are not decided. */
+static void open_writers(struct adya *a, const struct history_object *o, enum open_reason reason)
+{
+	for (uint32_t i = 0; i < o->order_count; i++)
+		adya_open(a, a->history->versions[a->history->order[o->first_order + i]].stmt, reason);
+}
+
 /* The chain of an object contradicts itself (semantics.md, section 1). */
 static void judge_broken_order(struct adya *a, uint32_t object)
 {
@@ -232,20 +239,20 @@ static void judge_broken_order(struct adya *a, uint32_t object)
 	case HISTORY_ORDER_CYCLE:
 		what = "the versions overwrite each other in a circle";
 		break;
-	case HISTORY_ORDER_OK:
 	case HISTORY_ORDER_UNKNOWN:
 	case HISTORY_ORDER_UNDECIDED:
+		open_writers(a, o, OPEN_ORDER_OF_WRITES);
+		return;
+	case HISTORY_ORDER_OK:
 		return;
 	}
 	if (!h->complete || h->counts.opaque_sessions || has_unknown_writer(h, o) ||
 		!adya_sees_writes(a, o->table)) {
-		verdict_undecided(
-			a->verdict, "version chains that something unrecorded may explain", 1);
+		open_writers(a, o, OPEN_CHAIN);
 		return;
 	}
 	if (has_foreign_version(a, o)) {
-		verdict_undecided(
-			a->verdict, "rows that sessions wrote which were not recorded", 1);
+		open_writers(a, o, OPEN_ALSO_OUTSIDE);
 		return;
 	}
 	CHECK(o->problem_version != HISTORY_NONE);
@@ -279,13 +286,11 @@ static void judge_final(struct adya *a, uint32_t object)
 	if (has_unknown_writer(h, o))
 		return;
 	if (!adya_sees_writes(a, o->table)) {
-		verdict_undecided(
-			a->verdict, "version chains that something unrecorded may explain", 1);
+		open_writers(a, o, OPEN_CHAIN);
 		return;
 	}
 	if (has_foreign_version(a, o)) {
-		verdict_undecided(
-			a->verdict, "rows that sessions wrote which were not recorded", 1);
+		open_writers(a, o, OPEN_ALSO_OUTSIDE);
 		return;
 	}
 	seen = shown == HISTORY_NONE ? SPAN_LIT("no row") : explain_version(arena, h, shown);
@@ -664,6 +669,12 @@ static const char *const open_reasons[OPEN_REASON_COUNT] = {
 	[OPEN_UNKNOWN_OUTCOME] = "reads from transactions of unknown outcome",
 	[OPEN_PERHAPS_REPLACED] = "reads of versions that a write which is not known exactly may have replaced",
 	[OPEN_OWN_WRITES] = "own writes that are perhaps not all known",
+	[OPEN_WRITES] = "writes that are not known exactly",
+	[OPEN_ORDER_OF_WRITES] = "writes of rows whose versions have no known order",
+	[OPEN_CHAIN] = "writes of rows whose versions form no chain, which something unrecorded may explain",
+	[OPEN_ALSO_OUTSIDE] = "writes of rows that sessions which were not recorded wrote, too",
+	[OPEN_MIXED] = "statements of transactions that a CALL, an EXECUTE or several statements in one text may have "
+		       "ended and begun anew",
 };
 
 static bool is_judged(const struct history_stmt *stmt)
@@ -690,6 +701,10 @@ static enum open_reason open_reason_of(const struct adya *a, const struct level_
 		return OPEN_NO_PROBE;
 	if (a->open[i] != OPEN_NOT)
 		return (enum open_reason)a->open[i];
+	if (stmt->txn != HISTORY_NONE && a->history->txns[stmt->txn].flags & HISTORY_TXN_MIXED)
+		return OPEN_MIXED;
+	if (stmt->flags & HISTORY_STMT_UNSEEN)
+		return OPEN_WRITES;
 	if (d->open && d->open[i])
 		return of[d->open[i] - 1];
 	if (d->explanation.impossible_in && d->explanation.impossible_in[i])
@@ -750,12 +765,6 @@ static void add_coverage(struct adya *a)
 	const struct history *h = a->history;
 	struct verdict *v = a->verdict;
 
-	verdict_undecided(v, "rows whose versions have no known order", h->counts.orders_unknown);
-	verdict_undecided(v, "writes that are not known exactly", h->counts.unseen_writes);
-	verdict_undecided(v,
-		"transactions that a CALL, an EXECUTE or several statements in one text may have "
-		"ended and begun anew",
-		h->counts.txns_mixed - h->counts.txns_holed);
 	verdict_undecided(
 		v, "transactions of which statements may be lost", h->counts.txns_holed);
 	verdict_undecided(v, "records lost while recording", h->counts.lost_records);

@@ -237,7 +237,7 @@ def test_who_else_wrote():
                if f["class"] == "lost-version"]
         assert got == wanted, (variables, final, got)
     text = isotrace("check", "--oracle=adya", lost_update("who.itr", *mine, 5, cases[3][0])).out
-    assert "rows that sessions wrote which were not recorded: 1" in text, text
+    assert "writes of rows that sessions which were not recorded wrote, too: 2" in text, text
 
 
 def test_writes_that_nobody_saw():
@@ -262,7 +262,7 @@ def test_writes_that_nobody_saw():
         got = [f["severity"] for f in findings(path, "--oracle=adya") if f["class"] == "lost-version"]
         assert got == wanted, (more, got)
         text = isotrace("check", "--oracle=adya", path).out
-        assert ("version chains that something unrecorded may explain: 1" in text) == (not wanted), text
+        assert ("form no chain, which something unrecorded may explain: 2" in text) == (not wanted), text
     # The first statement of a reason is named.
     path = lost_update("unseen.itr", 41, 42, 42, more=without_probe)
     coverage = isotrace("check", "--oracle=adya", "--format=json", path).json()["coverage"]

@@ -115,7 +115,7 @@ class Entry:
             if key in ("guards", "written in", "server"):
                 lines = textwrap.wrap(" ".join(lines), 110 - len(key) - 2) or [""]
             out += [f"{key}: {lines[0]}"] * (key in self.keys) + ["    " + line for line in lines[1:]]
-        out += ["", "[tables]", *self.tables] if self.tables else []
+        out += ["", "[tables]", *filter(None, self.tables)] if self.tables else []
         width = max((len(n) for n in self.texts if not n.startswith("final ")), default=0)
         out += ["", "[statements]"] if width else []
         for name, text in self.texts.items():

@@ -344,7 +344,7 @@ static uint32_t stmt_new(struct history_build *build, uint32_t session, uint32_t
 
 	MEM_RESERVE_SMALL(history->stmts, history->stmt_count, build->stmt_capacity);
 	history->stmts[id] = (struct history_stmt){
-		.session = session & 0xffffffu,
+		.session = session & (HISTORY_SESSIONS_MAX - 1u),
 		.number = number,
 		.txn = HISTORY_NONE,
 		.end_seq = HISTORY_NONE,

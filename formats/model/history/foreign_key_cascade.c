@@ -533,6 +533,8 @@ static void doubt_row(
 	op.version = build_dead(c->build, op.object);
 	build_write(c->build, &op, HISTORY_NONE);
 	c->history->counts.unseen_writes++;
+	if (op.stmt != HISTORY_NONE)
+		c->history->stmts[op.stmt].flags |= HISTORY_STMT_UNSEEN;
 	c->lost[op.object] |= stays;
 	for (size_t i = 0; i < c->follow_count; i++)
 		if (c->follows[i].parent == f->child && c->follows[i].place_count &&

@@ -115,12 +115,13 @@ enum history_stmt_flags {
 	HISTORY_STMT_DATA = 1 << 5,     /* returned a result set or changed rows */
 	HISTORY_STMT_CHANGED = 1 << 6,  /* changed rows */
 	HISTORY_STMT_ELSEWHERE = 1 << 7, /* ... of tables without versions, where it has no probe */
+	HISTORY_STMT_UNSEEN = 1 << 8,    /* what it wrote is not known exactly */
 };
 
 /* Sorted by nothing; find one through an operation or a version. */
 struct history_stmt {
-	uint32_t session : 24; /* below HISTORY_SESSIONS_MAX */
-	uint32_t flags : 8;    /* enum history_stmt_flags */
+	uint32_t session : 20; /* below HISTORY_SESSIONS_MAX */
+	uint32_t flags : 12;   /* enum history_stmt_flags */
 	uint32_t number;
 	uint32_t txn; /* or NONE */
 	uint32_t begin_seq, end_seq;

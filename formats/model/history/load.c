@@ -399,6 +399,7 @@ static void take_probe(
 		stmt->flags |= HISTORY_STMT_WRITES;
 	if (!probe->exact && (probe->probe == PROBE_AWR || probe->probe == PROBE_WRITE)) {
 		counts->unseen_writes++;
+		stmt->flags |= HISTORY_STMT_UNSEEN;
 		if (probe->predicate.ptr && !probe->row_count)
 			build_unseen(build, table,
 				build_text(build, probe->predicate, probe->predicate_hash));
