@@ -122,7 +122,7 @@ static void note_judged(void *context, const struct mvcc_judged *judged)
 static bool check_mvcc(const struct judge_options *options, const char *path,
 	const struct contract *contract, struct verdict *verdict, struct solved *solved, struct err *err)
 {
-	struct execution_load_options load = {.salvage = options->salvage};
+	struct execution_load_options load = {.salvage = options->salvage, .results_apart = true};
 	struct execution execution = {0};
 	struct solving solving = {solved, &execution};
 	struct schedule schedule;

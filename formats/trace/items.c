@@ -38,6 +38,8 @@ static struct block_cursor cursor_of(
 		.left = block->record_count,
 		.count = block->record_count,
 		.offset = block->offset,
+		.file_offset = reader->strung + block->offset,
+		.body = reader->body,
 		.segment = reader->input.current,
 		.context = block->info.context,
 		.watermark = block->info.watermark,
@@ -219,6 +221,16 @@ static enum trace_next next_item_plain(
 		if (next != TRACE_NEXT_OK)
 			return next;
 	}
+}
+
+struct trace_place trace_item_place(const struct trace_reader *reader, const struct trace_item *item)
+{
+	const struct block_cursor *cursor = &reader->cursor;
+
+	CHECK(!reader->options.ordered);
+	return (struct trace_place){.offset = cursor->file_offset,
+		.segment = (uint32_t)cursor->segment,
+		.at = (uint32_t)((const unsigned char *)item->whole.ptr - cursor->body)};
 }
 
 /* ---- the ordering window ---- */

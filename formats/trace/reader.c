@@ -365,6 +365,7 @@ static enum trace_next next_segment(struct trace_reader *reader, struct err *err
 			reader->ended = true;
 			return TRACE_NEXT_ERROR;
 		}
+		reader->strung = 0;
 		if (!segment->header_read || !reader->trace_id_known ||
 			memcmp(segment->trace_id, reader->trace_id, sizeof(reader->trace_id)) == 0)
 			return segment_begin(reader, err);
@@ -426,6 +427,7 @@ static enum trace_next next_frame(struct trace_reader *reader, size_t *size, str
 			/* Segments that were strung together: cat *.itr | isotrace ... - */
 			segment_finish(reader);
 			input->done += input->offset;
+			reader->strung += input->offset;
 			input->offset = 0;
 			next = segment_begin(reader, err);
 		} else if (!(cause = frame_check(reader, size, &checksummed, text))) {
@@ -481,6 +483,7 @@ static const char *block_decode(struct trace_reader *reader, size_t size, struct
 	block->offset = reader->input.offset;
 	if (cause)
 		return cause;
+	reader->body = (const unsigned char *)body.ptr;
 	mp = mp_over(body);
 	if (!record_begin(&mp, &kind, &left) || kind != RECORD_BLOCK ||
 		!record_block_read(&mp, left, &block->info))

@@ -47,6 +47,13 @@ struct trace_block {
 	uint64_t offset;       /* of the block in its segment */
 };
 
+/* Where a record stands in the files of a trace (block_at.h). */
+struct trace_place {
+	uint64_t offset;  /* of its block, in the segment's file */
+	uint32_t segment; /* number of the file, from 0 */
+	uint32_t at;      /* of the record, in the block's bytes */
+};
+
 struct trace_item {
 	uint32_t kind;     /* perhaps one we do not know: skip it */
 	uint32_t left;     /* fields behind the kind */
@@ -93,6 +100,8 @@ struct span trace_block_keep(
 	struct trace_reader *reader, const struct trace_block *block, struct buf *bytes) MUST_CHECK;
 enum trace_next trace_next_item(
 	struct trace_reader *reader, struct trace_item *item, struct err *err) MUST_CHECK;
+/* Of the record that trace_next_item gave out last; not with `ordered`. */
+struct trace_place trace_item_place(const struct trace_reader *reader, const struct trace_item *item);
 
 void trace_reader_totals(const struct trace_reader *reader, struct trace_totals *out);
 size_t trace_reader_damage(const struct trace_reader *reader, const struct trace_damage **out);

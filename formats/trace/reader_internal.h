@@ -21,6 +21,8 @@ struct block_cursor {
 	struct mp mp;
 	uint32_t left, count; /* records to come; in all */
 	uint64_t offset;      /* of the block */
+	uint64_t file_offset; /* the same in the file, which may have several segments one behind the other */
+	const unsigned char *body; /* the block's bytes, with its own record */
 	uint64_t segment;     /* index of the input's segment */
 	bool context;
 	uint64_t watermark;
@@ -64,6 +66,8 @@ struct trace_reader {
 
 	ZSTD_DCtx *zstd;
 	struct buf raw;
+	const unsigned char *body; /* of the block that was decoded last */
+	uint64_t strung; /* bytes of the file before this segment */
 	size_t frame_used; /* bytes of the window that the block given out last takes */
 
 	struct trace_damage *damage;

@@ -46,6 +46,11 @@ def test_altered_answers_of_several_clients_at_once_are_noticed():
     assert altered > 50 and explained <= 1 and noticed + explained == altered, out
 
 
+def test_results_that_stay_in_the_trace():
+    paths = TRACES + sorted(glob.glob(os.path.join(RECORDED, "*", "*.itr")))
+    assert int(tool("apart", *paths).split()[0]) > 5000
+
+
 def test_statements_that_are_made_to_overlap():
     """Answers moved to later moments are still right; nothing is wrong that one order of all explains."""
     # In the last a statement that is tried early has another before it.

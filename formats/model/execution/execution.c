@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "model/execution/results.h"
 #include "server/commands.h"
 #include "trace/doubts.h"
 
@@ -28,6 +29,7 @@ struct loader {
 	struct result_part *results;
 	size_t result_count, result_capacity;
 	struct map tables; /* number to index */
+	struct trace_place place; /* of the record that is taken */
 	struct doubts doubts;
 };
 
@@ -147,6 +149,7 @@ static void take_stmt(struct loader *l, const struct record_stmt *r)
 		.record = *r,
 		.session = session,
 		.next_in_session = EXECUTION_NONE,
+		.first_part = EXECUTION_NONE,
 		.sql = r->text,
 	};
 }
@@ -155,6 +158,10 @@ static void take_result(struct loader *l, const struct record_result *r)
 {
 	uint32_t *slot = map_at(&l->parts, stmt_key(r->session, r->number));
 
+	if (l->e->results) {
+		*slot = results_add(l->e->results, l->place, *slot == MAP_NONE ? EXECUTION_NONE : *slot);
+		return;
+	}
 	MEM_RESERVE(l->results, l->result_count + 1, l->result_capacity);
 	l->results[l->result_count] = (struct result_part){.record = *r, .next = *slot};
 	*slot = (uint32_t)l->result_count++;
@@ -184,22 +191,6 @@ static uint32_t find_or_add_table(struct loader *l, uint32_t number)
 	return *slot;
 }
 
-/* Adds the elements of an encoded array of rows. */
-static void add_rows(struct execution_rows *out, struct span rows)
-{
-	struct mp mp = mp_over(rows);
-	uint32_t count = rows.ptr ? mp_array(&mp) : 0;
-
-	for (uint32_t i = 0; i < count && !mp.bad; i++) {
-		struct span row = mp_raw(&mp);
-
-		if (!row.ptr)
-			break;
-		MEM_RESERVE(out->rows, out->count + 1, out->capacity);
-		out->rows[out->count++] = row;
-	}
-}
-
 static void take_rows(struct loader *l, const struct record_rows *r)
 {
 	uint32_t index = find_or_add_table(l, r->table);
@@ -214,7 +205,7 @@ static void take_rows(struct loader *l, const struct record_rows *r)
 		out->complete = false;
 		out->columns = r->columns;
 	}
-	add_rows(out, r->rows);
+	rows_add(out, r->rows);
 	*(initial ? &t->has_initial : &t->has_final) = true;
 	if (r->last)
 		out->complete = r->complete;
@@ -296,10 +287,15 @@ static void take(struct loader *l, const struct trace_item *item)
 		item->kind != RECORD_TXN && item->kind != RECORD_NOTE &&
 		item->kind != RECORD_PROGRAM)
 		return;
-	l->bytes += item->whole.len;
-	if (l->bytes > l->bytes_max)
-		return;
-	copy = arena_copy(&e->arena, item->whole);
+	/* A result that stays in the trace is looked at where it is. */
+	if (item->kind == RECORD_RESULT && e->results) {
+		copy = item->whole;
+	} else {
+		l->bytes += item->whole.len;
+		if (l->bytes > l->bytes_max)
+			return;
+		copy = arena_copy(&e->arena, item->whole);
+	}
 	mp = mp_over(copy);
 	if (!record_begin(&mp, &kind, &left)) {
 		e->malformed++;
@@ -359,15 +355,6 @@ static int by_seq(const void *a, const void *b)
 	return (x->record.seq > y->record.seq) - (x->record.seq < y->record.seq);
 }
 
-static int by_part(const void *a, const void *b)
-{
-	const struct record_result *const *x = a, *const *y = b;
-
-	if ((*x)->set != (*y)->set)
-		return (*x)->set < (*y)->set ? -1 : 1;
-	return ((*x)->part > (*y)->part) - ((*x)->part < (*y)->part);
-}
-
 /* The sets of a statement from its parts, in order. */
 static void join_sets(struct loader *l, struct execution_stmt *stmt)
 {
@@ -375,32 +362,19 @@ static void join_sets(struct loader *l, struct execution_stmt *stmt)
 	size_t count = 0, capacity = 0;
 	uint32_t at = map_get(&l->parts, stmt_key(stmt->record.session, stmt->record.number));
 
+	if (l->e->results) {
+		stmt->first_part = at == MAP_NONE ? EXECUTION_NONE : at;
+		return;
+	}
 	for (; at != MAP_NONE; at = l->results[at].next) {
 		MEM_RESERVE(parts, count + 1, capacity);
 		parts[count++] = &l->results[at].record;
 	}
 	if (!count)
 		return;
-	qsort(parts, count, sizeof(*parts), by_part);
-	for (size_t i = 0; i < count; i++)
-		if (i == 0 || parts[i]->set != parts[i - 1]->set)
-			stmt->set_count++;
+	stmt->set_count = results_count(parts, count);
 	stmt->sets = mem_zero(stmt->set_count, sizeof(*stmt->sets));
-	for (size_t i = 0, set = 0; i < count; i++) {
-		struct execution_rows *out;
-
-		if (i && parts[i]->set != parts[i - 1]->set)
-			set++;
-		out = &stmt->sets[set];
-		if (parts[i]->columns.ptr)
-			out->columns = parts[i]->columns;
-		add_rows(out, parts[i]->rows);
-		if (parts[i]->last) {
-			out->total = parts[i]->total;
-			out->complete = out->total == out->count &&
-					!(stmt->record.status & STATUS_CURSOR_EXISTS);
-		}
-	}
+	results_join(&stmt->record, parts, count, stmt->sets);
 	free(parts);
 }
 
@@ -561,9 +535,11 @@ bool execution_load(struct execution *out, const char *path,
 	const struct execution_load_options *options, struct err *err)
 {
 	const struct trace_reader_options reading = {.salvage = options && options->salvage};
+	bool apart = options && options->results_apart;
 	struct loader l = {.e = out,
-		.bytes_max =
-			options && options->bytes_max ? options->bytes_max : EXECUTION_BYTES_MAX};
+		.bytes_max = options && options->bytes_max ? options->bytes_max
+			     : apart			   ? SIZE_MAX
+							   : EXECUTION_BYTES_MAX};
 	struct trace_reader *reader;
 	struct trace_item item;
 	enum trace_next next;
@@ -574,9 +550,13 @@ bool execution_load(struct execution *out, const char *path,
 	if (!reader)
 		return false;
 	out->wall_ns = trace_reader_header(reader)->clock_wall_ns;
+	out->results = apart ? results_open(path) : NULL;
 	while ((next = trace_next_item(reader, &item, err)) == TRACE_NEXT_OK &&
-		l.bytes <= l.bytes_max)
+		l.bytes <= l.bytes_max) {
+		if (out->results)
+			l.place = trace_item_place(reader, &item);
 		take(&l, &item);
+	}
 	ok = next != TRACE_NEXT_ERROR;
 	if (ok && l.bytes > l.bytes_max)
 		ok = err_set(err, ERR_LIMIT,
@@ -628,6 +608,7 @@ void execution_release(struct execution *e)
 	free(e->txns);
 	free(e->tables);
 	free(e->programs);
+	results_close(e->results);
 	arena_release(&e->arena);
 	*e = (struct execution){.arena = ARENA_INIT};
 }

@@ -24,8 +24,10 @@
 #define EXECUTION_NONE UINT32_MAX
 
 enum {
-	EXECUTION_BYTES_MAX = 1 << 30, /* of records kept, unless a caller wants less */
+	EXECUTION_BYTES_MAX = 1 << 30, /* of records kept in memory, unless a caller says otherwise */
 };
+
+struct execution_results;
 
 /* Rows as they stand in the trace: each an encoded array of values. */
 struct execution_rows {
@@ -46,8 +48,10 @@ struct execution_stmt {
 	uint32_t collation;       /* of CHANGE_USER: as of a session */
 	/* The text; of an EXECUTE that of its PREPARE; of INIT_DB and CHANGE_USER the database. */
 	struct span sql;
+	/* Of an execution that keeps its results in memory; otherwise execution_set() reads them. */
 	struct execution_rows *sets;
 	uint32_t set_count;
+	uint32_t first_part; /* of execution_results; NONE */
 };
 
 struct execution_txn {
@@ -95,6 +99,7 @@ struct execution {
 	size_t program_count, program_capacity;
 	struct record_server server; /* the first one */
 	bool has_server;
+	struct execution_results *results; /* left in the trace (results.c); NULL: in memory */
 	uint64_t wall_ns; /* when the recording began, since 1970; 0: not from a trace */
 	struct span scenario; /* the text of the scenario that was run; SPAN_NONE: none */
 	bool all_sessions; /* a note says so: every session that wrote was recorded */
@@ -109,7 +114,8 @@ struct execution {
 
 struct execution_load_options {
 	bool salvage;
-	size_t bytes_max; /* 0: EXECUTION_BYTES_MAX */
+	bool results_apart; /* results stay in the trace and are read when somebody asks: see execution_set() */
+	size_t bytes_max; /* of records kept; 0: EXECUTION_BYTES_MAX, with results_apart no bound */
 };
 
 /* options may be NULL.  A torn tail is no failure: complete is then false. */
@@ -129,6 +135,13 @@ bool execution_is_on(const struct execution *e, const char *name);
 /* The release's label: "mysql-9.7.4", "mariadb-11.8.6+si": flavour, version, and what changes its
  * isolation: +si innodb_snapshot_isolation, +rocksdb the default engine, +wsrep Galera. */
 void execution_label(const struct execution *e, struct buf *out);
+
+/* A result of a statement, by its number from 0; NULL: there is none, or (with results_apart) the trace was changed since
+ * it was loaded.  With results_apart it is valid until EXECUTION_RESULTS_KEPT others were asked for. */
+enum { EXECUTION_RESULTS_KEPT = 16 };
+const struct execution_rows *execution_set(const struct execution *e, const struct execution_stmt *stmt, uint32_t set);
+/* How many there are. */
+uint32_t execution_set_count(const struct execution *e, const struct execution_stmt *stmt);
 
 /* Whether the statement was seen waiting for a lock. */
 static inline bool execution_blocked(const struct execution_stmt *stmt)

@@ -140,7 +140,7 @@ static void lock_read_rows(struct mvcc *m, struct write_answer *a)
 static void lock_rows_that_came(struct mvcc *m, const struct eval_result *result, struct write_answer *a)
 {
 	const struct plan *plan = m->now.plan;
-	const struct execution_rows *recorded = m->schedule->stmts[m->now.stmt].result;
+	const struct execution_rows *recorded = schedule_result(m->schedule, &m->schedule->stmts[m->now.stmt]);
 	struct store_table *table = &m->store.tables[plan->tables[0]];
 	enum store_lock_mode mode =
 		plan->lock->mode == SQL_LOCK_FOR_UPDATE ? STORE_LOCK_X : STORE_LOCK_S;
@@ -375,6 +375,7 @@ static bool into_fits(const struct mvcc *m, const struct eval_result *result, bo
 static enum query_answer ask_query(struct mvcc *m, struct eval_result *result)
 {
 	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now.stmt];
+	const struct execution_rows *recorded = schedule_result(m->schedule, stmt);
 	struct eval_outcome outcome = {0};
 	bool undecided;
 
@@ -418,21 +419,21 @@ static enum query_answer ask_query(struct mvcc *m, struct eval_result *result)
 	/* Rows may be missing where another transaction can hold locks, and then only some. */
 	if (skips_locked(m->now.plan) &&
 		lock_possible(m)) {
-		enum query_answer answer = passes_over_locked(m, result, stmt->result);
+		enum query_answer answer = passes_over_locked(m, result, recorded);
 
 		if (answer != QUERY_DIFFERS)
 			return answer;
 	}
 	if (m->now.plan->into ? into_fits(m, result, &undecided)
-			      : compare_result(m, result, stmt->result, &undecided))
+			      : compare_result(m, result, recorded, &undecided))
 		return QUERY_FITS;
 	if (undecided) {
 		set_verdict(m, STMT_UNDECIDED, REASON_RESULT_NOT_WHOLE);
 		return QUERY_OPEN;
 	}
 	if (m->now.plan->reads && read_mode_of(m) == READ_DIRTY && m->now.half_done) {
-		if (answer_is_out_of_order(m, result, stmt->result, m->now.plan->sorted_by) ||
-			(m->schedule->one_at_a_time && answer_has_equal_rows(m, stmt->result)))
+		if (answer_is_out_of_order(m, result, recorded, m->now.plan->sorted_by) ||
+			(m->schedule->one_at_a_time && answer_has_equal_rows(m, recorded)))
 			return QUERY_DIFFERS;
 		set_verdict(m, STMT_UNDECIDED, REASON_DIRTY_READ_DURING_WAIT);
 		return QUERY_OPEN;

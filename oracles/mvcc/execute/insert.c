@@ -146,7 +146,7 @@ static bool first_autoinc(struct mvcc *m, const struct plan *plan, size_t row_co
 	uint64_t *next, struct write_answer *a)
 {
 	const struct sql_insert *insert = plan->stmt->u.insert;
-	const struct execution_rows *result = m->schedule->stmts[m->now.stmt].result;
+	const struct execution_rows *result = schedule_result(m->schedule, &m->schedule->stmts[m->now.stmt]);
 	uint64_t told = m->schedule->stmts[m->now.stmt].in->record.insert_id;
 	bool hidden = insert->returning && !(result && result->complete && !result->count);
 	unsigned ways[4], count = 0;
@@ -315,6 +315,7 @@ bool insert_may_count(const struct mvcc *m, const struct plan *plan)
 	const struct sql_insert *insert = plan->stmt->u.insert;
 	bool found = m->schedule->execution->sessions[stmt->in->session].capabilities &
 		     CLIENT_FOUND_ROWS;
+	const struct execution_rows *result = NULL;
 	uint64_t rows = insert->set ? 1 : 0;
 
 	if (insert->query || plan->stmt->kind == SQL_STMT_REPLACE || stmt->in->record.error)
@@ -322,8 +323,10 @@ bool insert_may_count(const struct mvcc *m, const struct plan *plan)
 	for (const struct sql_values_row *row = insert->rows; row; row = row->next)
 		rows++;
 	if (insert->returning)
-		return !stmt->result || !stmt->result->complete || stmt->result->count == rows ||
-		       (insert->flags & SQL_DML_IGNORE && stmt->result->count < rows);
+		result = schedule_result(m->schedule, stmt);
+	if (insert->returning)
+		return !result || !result->complete || result->count == rows ||
+		       (insert->flags & SQL_DML_IGNORE && result->count < rows);
 	if (insert->on_duplicate)
 		return stmt->in->record.affected <= (found ? 3 : 2) * rows;
 	return stmt->in->record.affected == rows ||

@@ -84,7 +84,7 @@ bool plan_returning(struct mvcc *m, struct plan *plan, const struct sql_item *it
 
 uint64_t returning_auto_increment(struct mvcc *m, const struct plan *plan, size_t row)
 {
-	const struct execution_rows *recorded = m->schedule->stmts[m->now.stmt].result;
+	const struct execution_rows *recorded = schedule_result(m->schedule, &m->schedule->stmts[m->now.stmt]);
 	const struct returning *r = plan->returning;
 	const struct eval_value *const *rows;
 	size_t count;
@@ -152,5 +152,5 @@ bool returning_fits(struct mvcc *m, const struct write_answer *a, struct eval_re
 		.rows = rows,
 		.row_count = count,
 		.order_group = groups};
-	return compare_result(m, expected, m->schedule->stmts[m->now.stmt].result, undecided);
+	return compare_result(m, expected, schedule_result(m->schedule, &m->schedule->stmts[m->now.stmt]), undecided);
 }

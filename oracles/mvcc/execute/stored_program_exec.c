@@ -718,15 +718,15 @@ static void run_write(struct running *r, const struct step *s)
 static void show(struct running *r, const struct eval_result *result)
 {
 	const struct execution_stmt *in = r->m->schedule->stmts[r->m->now.stmt].in;
-	uint32_t number = r->call->sets++;
+	const struct execution_rows *recorded = execution_set(r->m->schedule->execution, in, r->call->sets++);
 	bool undecided = false;
 
 	r->call->counts = false;
-	if (number >= in->set_count) {
+	if (!recorded) {
 		r->call->undecided = true;
 		return;
 	}
-	if (compare_result(r->m, result, &in->sets[number], &undecided))
+	if (compare_result(r->m, result, recorded, &undecided))
 		return;
 	r->call->undecided |= undecided;
 	if (!undecided && !r->call->differs) {

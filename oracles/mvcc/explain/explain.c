@@ -435,7 +435,7 @@ static bool fits_forced(struct mvcc *m, enum forced_read force)
 	m->gathered.count = 0;
 	fits = eval_query_run(
 		       m->now.plan->query, &m->scratch, &m->now.env, &m->source, &result, &outcome) &&
-	       compare_result(m, &result, stmt->result, &undecided);
+	       compare_result(m, &result, schedule_result(m->schedule, stmt), &undecided);
 	m->now.forced_read = FORCE_NONE;
 	return fits;
 }
@@ -453,7 +453,7 @@ static enum finding_class class_of_result(struct mvcc *m)
 		return CLASS_DIRTY_READ;
 	}
 	if (m->now.plan->single && compare_has_duplicates(m, &m->search.mismatch.expected,
-					   m->schedule->stmts[m->search.mismatch.stmt].result))
+					   schedule_result(m->schedule, &m->schedule->stmts[m->search.mismatch.stmt])))
 		return CLASS_DUPLICATE_ROW;
 	return CLASS_WRONG_RESULT;
 }
@@ -544,7 +544,7 @@ static struct finding_answer *answer_of(struct mvcc *m)
 	}
 	switch (x->kind) {
 	case MISMATCH_RESULT:
-		set_answer_rows(m, answer, stmt->result);
+		set_answer_rows(m, answer, schedule_result(m->schedule, stmt));
 		return answer;
 	case MISMATCH_FINAL:
 		answer->table = arena_copy(
@@ -593,7 +593,7 @@ static void describe_read(struct buf *out, struct mvcc *m)
 		buf_add_str(out, ",");
 	}
 	buf_add_str(out, " answered ");
-	add_recorded_rows(out, m->schedule->stmts[read].result);
+	add_recorded_rows(out, schedule_result(m->schedule, &m->schedule->stmts[read]));
 	buf_add_str(out, read != x->stmt ? ", and after this change it would answer " : "; with the rows that ");
 	if (read == x->stmt) {
 		add_txn(out, m, x->other_txn);
@@ -626,7 +626,7 @@ static void describe_mismatch(struct buf *out, struct mvcc *m)
 	switch (x->kind) {
 	case MISMATCH_RESULT:
 		buf_add_str(out, " answered ");
-		add_recorded_rows(out, stmt->result);
+		add_recorded_rows(out, schedule_result(m->schedule, stmt));
 		buf_add_str(out, ". It should have answered ");
 		add_rows(out, x->expected.types, x->expected.column_count, x->expected.rows,
 			x->expected.row_count);
@@ -707,6 +707,7 @@ static void describe_mismatch(struct buf *out, struct mvcc *m)
  * the rows before?  By its primary key, which it has in its text or in its answer. */
 static bool names_its_row(const struct mvcc *m, uint32_t stmt)
 {
+	const struct execution_rows *result;
 	const struct schedule_stmt *s;
 	const struct plan *plan;
 	int64_t key;
@@ -721,7 +722,10 @@ static bool names_its_row(const struct mvcc *m, uint32_t stmt)
 		return !plan->reads_by_query && s->in->record.affected == 1;
 	if (!(plan->key_set && key_set_single(plan->key_set, &key)) && !plan->names_rows)
 		return false;
-	return plan->writes ? s->in->record.affected > 0 : s->result && s->result->total > 0;
+	if (plan->writes)
+		return s->in->record.affected > 0;
+	result = schedule_result(m->schedule, s);
+	return result && result->total > 0;
 }
 
 /* A lock that did not hold, or a conflict that the server did not report: both sides name the row. */

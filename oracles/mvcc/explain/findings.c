@@ -60,15 +60,17 @@ static struct span outcome_of(struct mvcc *m, const struct schedule_stmt *stmt)
 {
 	const struct record_stmt *r = &stmt->in->record;
 	const char *waited = r->blocked_ns ? ", waited" : "";
+	const struct execution_rows *result;
 
 	if (r->flags & STMT_NO_REPLY)
 		return SPAN_LIT("no answer");
 	if (r->error)
 		return span_str(arena_printf(&m->verdict->arena, "error %u%s", r->error, waited));
-	if (stmt->result)
+	result = schedule_result(m->schedule, stmt);
+	if (result)
 		return span_str(arena_printf(&m->verdict->arena, "%llu row%s%s",
-			(unsigned long long)stmt->result->total,
-			stmt->result->total == 1 ? "" : "s", waited));
+			(unsigned long long)result->total,
+			result->total == 1 ? "" : "s", waited));
 	return span_str(arena_printf(
 		&m->verdict->arena, "ok %llu%s", (unsigned long long)r->affected, waited));
 }

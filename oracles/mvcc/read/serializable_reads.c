@@ -96,16 +96,20 @@ static bool is_kept(const struct mvcc *m, uint32_t stmt)
 {
 	const struct plan *plan = m->runs[stmt].plan;
 	const struct schedule_stmt *s = &m->schedule->stmts[stmt];
+	const struct execution_rows *result;
 	const struct schedule_txn *txn;
 
 	if (!plan->query || !plan->reads || plan->writes || plan->into || plan->uses_unknown_tables || plan->effects ||
 		plan->unsupported || plan->procedure || m->gaps_open || plan->key.engine == ENGINE_TIDB ||
-		s->txn == SCHEDULE_NONE || s->in->record.error || !s->result || !s->result->complete ||
+		s->txn == SCHEDULE_NONE || s->in->record.error ||
 		(plan->lock && plan->lock->wait != SQL_LOCK_WAIT_DEFAULT))
 		return false;
 	txn = &m->schedule->txns[s->txn];
-	return txn->level == LEVEL_SERIALIZABLE && !txn->autocommit && !m->store.txns[s->txn + 1].level_unknown &&
-	       !m->store.txns[s->txn + 1].mixed && !opened_by_itself(m, txn);
+	if (txn->level != LEVEL_SERIALIZABLE || txn->autocommit || m->store.txns[s->txn + 1].level_unknown ||
+		m->store.txns[s->txn + 1].mixed || opened_by_itself(m, txn))
+		return false;
+	result = schedule_result(m->schedule, s);
+	return result && result->complete;
 }
 
 struct store_version *serializable_read_version(const struct mvcc *m, const struct store_record *record)
@@ -161,7 +165,7 @@ static enum asked_again ask(struct mvcc *m, struct eval_result *result)
 	*result = (struct eval_result){0};
 	if (!eval_query_run(m->now.plan->query, &m->scratch, &m->now.env, &m->source, result, &outcome))
 		return AGAIN_OPEN;
-	if (compare_result(m, result, m->schedule->stmts[m->now.reread.stmt].result, &undecided))
+	if (compare_result(m, result, schedule_result(m->schedule, &m->schedule->stmts[m->now.reread.stmt]), &undecided))
 		return AGAIN_SAME;
 	return undecided ? AGAIN_OPEN : AGAIN_OTHER;
 }

@@ -82,8 +82,7 @@ static void take_stmt(struct maker *maker, uint32_t index)
 	s->stmts[index] = (struct schedule_stmt){.in = in,
 		.txn = txn_at(maker, in->record.txn),
 		.text = text_of(s, in),
-		.moments = has_moments(s, in),
-		.result = in->set_count ? &in->sets[0] : NULL};
+		.moments = has_moments(s, in)};
 	if (s->stmts[index].txn != SCHEDULE_NONE && s->txns[s->stmts[index].txn].first_stmt == EXECUTION_NONE)
 		s->txns[s->stmts[index].txn].first_stmt = index;
 }

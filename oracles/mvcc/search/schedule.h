@@ -46,7 +46,6 @@ struct schedule_stmt {
 	uint32_t txn;                        /* index or SCHEDULE_NONE */
 	struct span text;                    /* with parameters put in, where they are known */
 	bool moments;                        /* some parameters are dates or times with decimals of their own */
-	const struct execution_rows *result; /* the first set; NULL: none */
 	struct schedule_txn_event *txn_events;
 };
 
@@ -76,5 +75,11 @@ struct schedule {
 
 void schedule_init(struct schedule *schedule, const struct execution *execution);
 void schedule_release(struct schedule *schedule);
+/* The first result of a statement; NULL: none.  Valid as execution_set() says. */
+static inline const struct execution_rows *schedule_result(
+	const struct schedule *schedule, const struct schedule_stmt *stmt)
+{
+	return execution_set(schedule->execution, stmt->in, 0);
+}
 
 #endif

@@ -718,9 +718,8 @@ static bool waited_for(struct mvcc *m, uint32_t stmt, uint32_t other)
 		m->runs[other].plan->table_count || !m->runs[other].plan->harmless)
 		return false;
 	found = plan->change && plan->one_table ? record_of(m, stmt)->affected
-		: plan->lock && plan->single && m->schedule->stmts[stmt].result
-			? m->schedule->stmts[stmt].result->count
-			: 0;
+		: plan->lock && plan->single ? record_of(m, stmt)->rows
+					     : 0;
 	table = &m->store.tables[plan->tables[0]];
 	if (!found || skips_locked(plan) || table->unknown || !key_set_key(m, table, plan->reach, 0, &row))
 		return false;

@@ -483,9 +483,13 @@ static bool looks_surely(const struct mvcc *m, uint32_t stmt)
 {
 	const struct plan *plan = m->runs[stmt].plan;
 	const struct schedule_stmt *s = &m->schedule->stmts[stmt];
+	const struct execution_rows *result;
 
-	return plan->query && plan->reads && !plan->lock && !plan->writes && !plan->unsupported &&
-	       !plan->uses_unknown_tables && plan->names_rows && !s->in->record.error && s->result && s->result->count > 0;
+	if (!plan->query || !plan->reads || plan->lock || plan->writes || plan->unsupported || plan->uses_unknown_tables ||
+		!plan->names_rows || s->in->record.error)
+		return false;
+	result = schedule_result(m->schedule, s);
+	return result && result->count > 0;
 }
 
 /* Between which moments can the state be that the current statement sees?  False: not known. */
@@ -604,7 +608,7 @@ static bool explains(struct mvcc *m, const struct rows_met *met, const uint32_t 
 			(struct gathered){rows, records, count, met[t].table, read_mode_of(m)};
 	}
 	fits = !eval_query_run(m->now.plan->query, &m->scratch, &m->now.env, &m->source, &result, &outcome) ||
-	       compare_result(m, &result, m->schedule->stmts[m->now.stmt].result, &undecided) || undecided;
+	       compare_result(m, &result, schedule_result(m->schedule, &m->schedule->stmts[m->now.stmt]), &undecided) || undecided;
 	m->gathered.count = 0;
 	return fits;
 }
@@ -612,7 +616,7 @@ static bool explains(struct mvcc *m, const struct rows_met *met, const uint32_t 
 static bool query_is_impossible(struct mvcc *m)
 {
 	const struct plan *plan = m->now.plan;
-	const struct execution_rows *recorded = m->schedule->stmts[m->now.stmt].result;
+	const struct execution_rows *recorded = schedule_result(m->schedule, &m->schedule->stmts[m->now.stmt]);
 	struct rows_met *met;
 	struct look look;
 	uint32_t *choice, *sizes, tables = plan->table_count;

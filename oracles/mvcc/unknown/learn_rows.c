@@ -147,7 +147,7 @@ static bool columns_of(const struct plan *plan, const struct eval_table *def, ui
 static bool answer_rows(struct mvcc *m, const struct eval_table *def,
 	const struct eval_value *const **out, size_t *count)
 {
-	const struct execution_rows *recorded = m->schedule->stmts[m->now.stmt].result;
+	const struct execution_rows *recorded = schedule_result(m->schedule, &m->schedule->stmts[m->now.stmt]);
 	uint32_t *columns = arena_alloc(&m->scratch, (def->column_count + 1) * sizeof(*columns));
 	struct eval_type *types =
 		arena_alloc(&m->scratch, (def->column_count + 1) * sizeof(*types));

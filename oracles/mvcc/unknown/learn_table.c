@@ -100,7 +100,7 @@ bool answers_show_all(const struct eval_table *def)
 void learn_table(struct mvcc *m)
 {
 	struct store *s = &m->store;
-	const struct execution_rows *recorded = m->schedule->stmts[m->now.stmt].result;
+	const struct execution_rows *recorded = schedule_result(m->schedule, &m->schedule->stmts[m->now.stmt]);
 	enum read_mode mode = read_mode_of(m);
 	const struct eval_value *const *rows;
 	struct store_table *table;
