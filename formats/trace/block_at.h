@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Records of a trace read again by their place (struct trace_place, which the reader tells of each record), in any order.
- * The blocks that were asked for last stay in memory, up to TRACE_BLOCKS_KEPT bytes: whoever goes forward through the trace,
- * and back a little at times, has each block read once.
+ * The blocks that were asked for last stay in memory, up to TRACE_BLOCKS_KEPT bytes: a caller that goes forward through the trace,
+ * and back a little at times, reads each block once.
  *
  * One thread.
  */

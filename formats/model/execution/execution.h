@@ -114,7 +114,7 @@ struct execution {
 
 struct execution_load_options {
 	bool salvage;
-	bool results_apart; /* results stay in the trace and are read when somebody asks: see execution_set() */
+	bool results_apart; /* results stay in the trace and are read when execution_set() asks for them */
 	size_t bytes_max; /* of records kept; 0: EXECUTION_BYTES_MAX, with results_apart no bound */
 };
 

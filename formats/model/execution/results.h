@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Results that stay in the trace, and are read again when somebody asks for them.  Inside the execution. */
+/* Results that stay in the trace, and are read again when a caller asks for them.  Inside the execution. */
 #ifndef MODEL_EXECUTION_RESULTS_H
 #define MODEL_EXECUTION_RESULTS_H
 
