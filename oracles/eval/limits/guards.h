@@ -14,8 +14,9 @@
 
 #include "eval/compile.h"
 
-struct eval_query;
 struct comparison;
+struct eval_query;
+struct window;
 
 /* The collation of the operands so far, and the one that comes to it. */
 struct collation_mix {
@@ -40,6 +41,9 @@ struct guarded {
 	const struct comparison *how;
 	const struct collation_mix *mix;
 	const struct eval_type *merged;
+	const struct window *window;
+	const struct sql_window *definition; /* of the window */
+	enum aggregate_kind kind;
 };
 
 static inline const struct eval_type *type_at(const struct guarded *g, uint32_t i)
@@ -170,5 +174,19 @@ bool mixed_collation_refused(struct compiler *c, const struct collation_mix *mix
 bool merge_refused(struct compiler *c, struct node *const *args, uint32_t count) MUST_CHECK;
 bool merged_type_refused(struct compiler *c, struct node *const *args, uint32_t count,
 	const struct eval_type *merged) MUST_CHECK;
+
+/* Window functions: a key; the frame, before and after its numbers are read; the value of LAG and the
+ * like, and the type that it has; NTILE's and NTH_VALUE's number; an aggregate; the whole. */
+bool window_key_refused(struct compiler *c, struct node *key) MUST_CHECK;
+bool window_frame_refused(struct compiler *c, const struct window *w,
+	const struct sql_window *definition) MUST_CHECK;
+bool window_offsets_refused(struct compiler *c, const struct window *w,
+	const struct sql_window *definition) MUST_CHECK;
+bool window_value_refused(struct compiler *c, const struct window *w) MUST_CHECK;
+bool window_type_refused(struct compiler *c, const struct window *w) MUST_CHECK;
+bool window_number_refused(struct compiler *c, const struct window *w) MUST_CHECK;
+bool window_aggregate_refused(struct compiler *c, const struct sql_expr *e,
+	enum aggregate_kind kind) MUST_CHECK;
+bool window_refused(struct compiler *c, const struct window *w) MUST_CHECK;
 
 #endif

@@ -9,40 +9,10 @@
  */
 #include <stdlib.h>
 
-#include "eval/query/query.h"
+#include "eval/limits/guards.h"
+#include "eval/query/window.h"
 #include "eval/value/release.h"
 #include "server/errors.h"
-
-enum window_kind {
-	WINDOW_AGGREGATE,
-	WINDOW_ROW_NUMBER,
-	WINDOW_RANK,
-	WINDOW_DENSE_RANK,
-	WINDOW_PERCENT_RANK,
-	WINDOW_CUME_DIST,
-	WINDOW_NTILE,
-	WINDOW_LAG,
-	WINDOW_LEAD,
-	WINDOW_FIRST_VALUE,
-	WINDOW_LAST_VALUE,
-	WINDOW_NTH_VALUE,
-};
-
-struct window {
-	enum window_kind kind;
-	struct eval_type type;
-	struct aggregate *aggregate;
-	struct node *value, *otherwise; /* LAG(value, number, otherwise) and the like */
-	uint64_t number;
-	/* PARTITION BY, then ORDER BY. */
-	struct select_order *keys;
-	uint32_t partition_count, key_count;
-	enum sql_frame_unit unit;
-	enum sql_frame_place from, to;
-	uint64_t from_n, to_n;
-	uint32_t input; /* where its keys and arguments are among a row's inputs */
-	struct window *next;
-};
 
 static const struct {
 	const char *name;
@@ -154,12 +124,7 @@ static bool add_key(struct compiler *c, struct window *w, const struct sql_expr 
 		c->outcome->status = EVAL_OK;
 		compile_unsupported(c, LIMIT_ERROR_IN_WINDOW_DEFINITION);
 	}
-	if (key->node && c->env->flavour == SQL_MYSQL && key->node->type.kind == EVAL_T_STRING &&
-		key->node->type.coercibility == COERCIBLE_NONE) { /* error 1267 */
-		compile_unsupported(c, LIMIT_MYSQL_WINDOW_OVER_TEXT_OF_NO_COLLATION);
-		return false;
-	}
-	return key->node != NULL;
+	return key->node && !window_key_refused(c, key->node);
 }
 
 static bool compile_definition(struct compiler *c, struct window *w, const struct sql_window *def)
@@ -181,50 +146,19 @@ static bool compile_definition(struct compiler *c, struct window *w, const struc
 	w->unit = def->unit;
 	w->from = def->from.place;
 	w->to = def->to.place;
-	if (def->exclude || w->unit == SQL_FRAME_GROUPS ||
-		(w->unit && (w->from > w->to || w->from == SQL_FRAME_LAST ||
-				    w->to == SQL_FRAME_FIRST))) {
-		compile_unsupported(c, LIMIT_FRAME_OF_GROUPS_WITH_EXCLUDE_OR_THAT_ENDS_EARLY);
+	if (window_frame_refused(c, w, def))
 		return false;
-	}
 	if ((def->from.offset && !literal_number(c, def->from.offset, &w->from_n)) ||
 		(def->to.offset && !literal_number(c, def->to.offset, &w->to_n)))
 		return false;
-	/* MariaDB has odd values where 2 FOLLOWING comes before 1 FOLLOWING. */
-	if (w->from == w->to && ((w->from == SQL_FRAME_PRECEDING && w->from_n < w->to_n) ||
-					(w->from == SQL_FRAME_FOLLOWING && w->from_n > w->to_n))) {
-		compile_unsupported(c, LIMIT_FRAME_THAT_ENDS_BEFORE_STARTS);
-		return false;
-	}
-	if (w->unit == SQL_FRAME_RANGE && (def->from.offset || def->to.offset)) {
-		const struct eval_type *type;
-
-		if (w->key_count - w->partition_count != 1) {
-			compile_unsupported(c, LIMIT_RANGE_OVER_SEVERAL_KEYS);
-			return false;
-		}
-		type = &w->keys[w->partition_count].node->type;
-		if (type->kind != EVAL_T_INT || type->is_unsigned) {
-			compile_unsupported(c, LIMIT_RANGE_OVER_OTHER_THAN_SIGNED_INTEGERS);
-			return false;
-		}
-	}
-	return true;
+	return !window_offsets_refused(c, w, def);
 }
 
 /* A value of a row goes through a temporary table; what may change there is left out. */
 static bool value_type(struct compiler *c, struct window *w)
 {
-	/* What is no date is a zero then, and not NULL. */
-	if (c->env->flavour == SQL_MARIADB && w->value->expr && w->value->expr->kind == SQL_EXPR_CAST &&
-		type_is_temporal(&w->value->type) && !type_is_temporal(&w->value->args[0]->type)) {
-		compile_unsupported(c, LIMIT_LAG_AND_KIN_OF_MADE_DATE);
+	if (window_value_refused(c, w))
 		return false;
-	}
-	if (node_is_cut(c->env, w->value)) {
-		compile_unsupported(c, LIMIT_TEXT_OF_NUMBER_THAT_TMP_TABLE_MAY_CUT);
-		return false;
-	}
 	w->type = w->value->type;
 	w->type.hybrid = w->type.own_scale = false;
 	if (w->otherwise) {
@@ -233,31 +167,7 @@ static bool value_type(struct compiler *c, struct window *w)
 		if (!merge_types(c, pair, 2, OPERATION_COMPARES, &w->type))
 			return false;
 	}
-	switch ((enum eval_type_kind)w->type.kind) {
-	case EVAL_T_NULL:
-	case EVAL_T_BIT:
-	case EVAL_T_YEAR:
-	case EVAL_T_FLOAT:
-	case EVAL_T_ENUM:
-	case EVAL_T_SET:
-	case EVAL_T_JSON:
-		compile_unsupported(c, LIMIT_LAG_AND_KIN_OF_UNMODELLED_TYPE);
-		return false;
-	case EVAL_T_DOUBLE:
-		if (w->type.decimals == EVAL_NOT_FIXED)
-			return true;
-		compile_unsupported(c, LIMIT_LAG_AND_KIN_OF_DOUBLE_WITH_DECIMALS);
-		return false;
-	case EVAL_T_INT:
-	case EVAL_T_DECIMAL:
-	case EVAL_T_STRING:
-	case EVAL_T_DATE:
-	case EVAL_T_TIME:
-	case EVAL_T_DATETIME:
-	case EVAL_T_TIMESTAMP:
-		return true;
-	}
-	return true;
+	return !window_type_refused(c, w);
 }
 
 static bool compile_own(struct compiler *c, struct window *w, const struct sql_expr *e)
@@ -283,11 +193,7 @@ static bool compile_own(struct compiler *c, struct window *w, const struct sql_e
 		w->type = type_int(mysql);
 		if (!literal_number(c, arg, &w->number))
 			return false;
-		if (w->number == 0) {
-			compile_unsupported(c, LIMIT_NTILE_0);
-			return false;
-		}
-		return true;
+		return !window_number_refused(c, w);
 	case WINDOW_LAG:
 	case WINDOW_LEAD:
 		w->value = compile_value(c, arg);
@@ -304,19 +210,9 @@ static bool compile_own(struct compiler *c, struct window *w, const struct sql_e
 		w->value = compile_value(c, arg);
 		if (!w->value || (arg->next && !literal_number(c, arg->next, &w->number)))
 			return false;
-		if (arg->next && w->number == 0) {
-			compile_unsupported(c, LIMIT_NTH_VALUE_X_0);
-			return false;
-		}
-		return value_type(c, w);
+		return (!arg->next || !window_number_refused(c, w)) && value_type(c, w);
 	}
 	return false;
-}
-
-static bool is_framed(const struct window *w)
-{
-	return w->kind == WINDOW_AGGREGATE || w->kind == WINDOW_FIRST_VALUE ||
-	       w->kind == WINDOW_LAST_VALUE || w->kind == WINDOW_NTH_VALUE;
 }
 
 static bool compile_function(struct compiler *c, struct window *w, const struct sql_expr *e)
@@ -325,15 +221,8 @@ static bool compile_function(struct compiler *c, struct window *w, const struct 
 	enum aggregate_kind aggregate;
 
 	if (aggregate_find(e, &aggregate)) {
-		if (aggregate == AGG_GROUP_CONCAT || extra->distinct) {
-			compile_unsupported(c, LIMIT_GROUP_CONCAT_OR_DISTINCT_WITH_OVER);
+		if (window_aggregate_refused(c, e, aggregate))
 			return false;
-		}
-		/* Of numbers beyond 31 bits it is wrong: it counts bits, and shifts an int. */
-		if (aggregate == AGG_BIT_XOR && c->env->flavour == SQL_MARIADB) {
-			compile_unsupported(c, LIMIT_MARIADB_BIT_XOR_OVER_WINDOW);
-			return false;
-		}
 		w->aggregate = aggregate_new(c, e, aggregate);
 		if (!w->aggregate)
 			return false;
@@ -375,16 +264,8 @@ struct node *compile_window(struct compiler *c, const struct sql_expr *e)
 		!compile_definition(c, w, &definition))
 		return NULL;
 	scope->windows_allowed = true;
-	if (!is_framed(w) && w->unit)
-		return compile_unsupported(c, LIMIT_FRAME_FOR_FUNCTION_WITH_NONE);
-	if (w->type.zerofill)
-		return compile_unsupported(c, LIMIT_ZEROFILL_IN_WINDOW_FUNCTION);
-	/* MySQL takes the first or last row of such an order, which is that of the members' numbers. */
-	if (c->env->flavour == SQL_MYSQL && w->aggregate &&
-		(w->aggregate->kind == AGG_MIN || w->aggregate->kind == AGG_MAX) &&
-		w->key_count > w->partition_count && type_is_list(&w->aggregate->args[0]->type) &&
-		type_is_list(&w->keys[w->partition_count].node->type))
-		return compile_unsupported(c, LIMIT_MYSQL_MIN_OR_MAX_OF_ENUM_OVER_WINDOW);
+	if (window_refused(c, w))
+		return NULL;
 	if (c->env->flavour == SQL_MARIADB && wants_order(w->kind) &&
 		(w->key_count == w->partition_count || (over->parenthesised && !over->order)))
 		return compile_error(c, ER_NO_ORDER_LIST_IN_WINDOW_SPEC, "a window function without ORDER BY");
