@@ -11,7 +11,7 @@
  *  - `--` starts a comment only before white space, a control character or the end.
  *
  * The text ends in a NUL that is not part of it (sql_parse copies it); a NUL inside is a
- * character like another.
+ * character like another, and one at its end is the end.
  */
 #include "sql/token.h"
 
@@ -251,6 +251,15 @@ static bool executes(const struct scanner *s, const char *p, bool maria_only, in
 	return s->opt.flavour == SQL_MYSQL || maria_only || version < 50700 || version > 99999;
 }
 
+/* A client may send the NUL behind a text with it.  To the servers it is the end where nothing follows but blanks and
+ * semicolons, which they cut off before they read (MY_LEX_EOL in sql_lex.cc; seen on all). */
+static bool is_end(const char *p, const char *end)
+{
+	while (p < end && (*p == ';' || *p == ' ' || (*p >= '\t' && *p <= '\r')))
+		p++;
+	return p == end;
+}
+
 struct token scan_next(struct scanner *s)
 {
 	const unsigned char *cursor, *marker = NULL, *begin;
@@ -303,7 +312,7 @@ again:
 
 	space+ { flags |= TF_SPACE; goto again; }
 	"\x00" {
-		if (from < end)
+		if (from < end && !is_end(from + 1, end))
 			return fail(s, SCAN_CHAR, from, HERE);
 		s->at = s->len;
 		if (s->in_comment)

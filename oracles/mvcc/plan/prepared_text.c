@@ -81,6 +81,17 @@ static bool value_of_variable(void *ctx, struct span name, struct eval_value *ou
 	return true;
 }
 
+bool variable_text(const struct session_settings *s, struct span name, struct span *text, bool *is_string)
+{
+	const struct prepared *variable = find(s->prepared, name, true);
+
+	if (!variable || !variable->known || variable->value.kind == EVAL_NULL)
+		return false;
+	*is_string = variable->value.kind == EVAL_STRING;
+	*text = *is_string ? variable->value.s : variable->literal;
+	return text->ptr != NULL;
+}
+
 void variables_in_sight(struct mvcc *m, const struct session_settings *s)
 {
 	m->now.env.user_var = s ? value_of_variable : NULL;
@@ -115,6 +126,7 @@ struct span variables_named(struct mvcc *m, const struct session_settings *s, st
 static void compute(struct mvcc *m, const struct session_settings *s, const struct plan *plan,
 	const struct sql_expr *e, struct prepared *variable)
 {
+	const struct sql_expr *followed = settings_system_variable(m, s, e);
 	struct eval_outcome outcome = {0};
 	struct eval_expr *expr;
 	struct eval_value v;
@@ -122,7 +134,7 @@ static void compute(struct mvcc *m, const struct session_settings *s, const stru
 	settings_apply(m, plan);
 	variables_in_sight(m, s);
 	expr = eval_expr_compile(
-		&m->catalog.arena, e, NULL, SPAN_NONE, &m->now.env, NULL, &outcome);
+		&m->catalog.arena, followed ? followed : e, NULL, SPAN_NONE, &m->now.env, NULL, &outcome);
 	variables_in_sight(m, NULL);
 	if (!expr || !eval_expr_run(expr, &m->catalog.arena, &m->now.env, NULL, NULL, &v, &outcome))
 		return;

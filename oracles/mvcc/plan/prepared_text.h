@@ -14,6 +14,8 @@ struct session_settings;
 
 /* The values of a session's user variables, for compiling; NULL: of none */
 void variables_in_sight(struct mvcc *m, const struct session_settings *s);
+/* A user variable's value as a text; false: not known, or NULL. */
+bool variable_text(const struct session_settings *s, struct span name, struct span *text, bool *is_string);
 /* ... and all of them in a text, where the statement may name some; in m->scratch. */
 struct span variables_named(struct mvcc *m, const struct session_settings *s, struct span text);
 

@@ -10,6 +10,7 @@
 #include "eval/value/collation.h"
 #include "mvcc/plan/last_insert_id.h"
 #include "mvcc/plan/plan.h"
+#include "mvcc/plan/prepared_text.h"
 #include "mvcc/plan/session_variables.h"
 #include "mvcc/solver.h"
 #include "server/commands.h"
@@ -502,6 +503,37 @@ static bool set_limit(const struct mvcc *m, struct session_settings *s, const st
 	return is_default(value) || word.ptr;
 }
 
+static bool is_utc(struct span zone)
+{
+	return span_ieq_str(zone, "UTC") || span_eq_str(zone, "+00:00") || span_eq_str(zone, "-00:00") ||
+	       span_ieq_str(zone, "GMT") || span_ieq_str(zone, "Etc/UTC");
+}
+
+/* Is it the zone that the recorder saw the tables' TIMESTAMPs in, the server's own? */
+static bool is_zone_of_server(const struct mvcc *m, struct span zone)
+{
+	struct span own = execution_variable(m->schedule->execution, "time_zone");
+	struct span system = execution_variable(m->schedule->execution, "system_time_zone");
+
+	if (!own.ptr || !zone.ptr)
+		return false;
+	if (span_ieq(zone, own))
+		return true;
+	if (span_ieq_str(own, "SYSTEM"))
+		own = system;
+	if (span_ieq_str(zone, "SYSTEM"))
+		zone = system;
+	return is_utc(own) && is_utc(zone);
+}
+
+/* DEFAULT is that of the server, too, until SET GLOBAL. */
+static bool has_own_zone(const struct mvcc *m, const struct sql_expr *value)
+{
+	if (value && is_default(value))
+		return m->settings_of_new.own_time_zone;
+	return !value || !is_zone_of_server(m, settings_word(value));
+}
+
 bool settings_variable(const struct mvcc *m, const struct session_settings *s,
 	const struct sql_set_item *item, struct session_settings *out)
 {
@@ -523,6 +555,41 @@ bool settings_variable(const struct mvcc *m, const struct session_settings *s,
 	return variable_alters(m, s, item, out);
 }
 
+static struct sql_expr *literal(struct mvcc *m, enum sql_literal_kind kind, struct span text)
+{
+	struct sql_expr *e = arena_zero(&m->catalog.arena, sizeof(*e));
+
+	e->kind = SQL_EXPR_LITERAL;
+	e->u.literal.kind = (uint8_t)kind;
+	e->u.literal.text = text;
+	return e;
+}
+
+struct sql_expr *settings_system_variable(struct mvcc *m, const struct session_settings *s, const struct sql_expr *e)
+{
+	bool session = e->kind == SQL_EXPR_SYSTEM_VAR && e->u.var.scope != SQL_SCOPE_GLOBAL && !e->u.var.base.ptr;
+
+	if (session && span_ieq_str(e->u.var.name, "foreign_key_checks"))
+		return literal(m, SQL_LIT_INT, s->no_foreign_checks ? SPAN_LIT("0") : SPAN_LIT("1"));
+	if (session && span_ieq_str(e->u.var.name, "unique_checks"))
+		return literal(m, SQL_LIT_INT, s->no_unique_checks ? SPAN_LIT("0") : SPAN_LIT("1"));
+	if (session && span_ieq_str(e->u.var.name, "sql_mode") && s->mode_text.ptr)
+		return literal(m, SQL_LIT_STRING, s->mode_text);
+	return NULL;
+}
+
+struct sql_set_item settings_resolved(struct mvcc *m, const struct session_settings *s, const struct sql_set_item *item)
+{
+	struct sql_set_item resolved = *item;
+	struct span text;
+	bool string;
+
+	if (item->kind == SQL_SET_VARIABLE && item->value && item->value->kind == SQL_EXPR_USER_VAR &&
+		variable_text(s, item->value->u.var.name, &text, &string))
+		resolved.value = literal(m, string ? SQL_LIT_STRING : SQL_LIT_INT, text);
+	return resolved;
+}
+
 /* What sessions begin with from now on. */
 static void follow_global(struct mvcc *m, const struct sql_set_item *item, const struct execution_stmt *in)
 {
@@ -535,7 +602,7 @@ static void follow_global(struct mvcc *m, const struct sql_set_item *item, const
 		(span_ieq_str(item->name, "sql_mode") && settings_mode(m, &m->settings_of_new, item->value, &then)))
 		m->settings_of_new = then;
 	else if (span_ieq_str(item->name, "time_zone"))
-		m->settings_of_new.own_time_zone = true;
+		m->settings_of_new.own_time_zone = has_own_zone(m, item->value);
 	else if (!variable_is_followed(m, item, &m->settings_of_new) &&
 		 !(item->name.len > 7 && span_ieq_str(span_of(item->name.ptr, 7), "innodb_") &&
 			 !span_ieq_str(item->name, "innodb_snapshot_isolation")))
@@ -547,6 +614,8 @@ static void follow_global(struct mvcc *m, const struct sql_set_item *item, const
 void settings_after(struct mvcc *m, struct session_settings *s, const struct execution_stmt *in,
 	const struct plan *plan)
 {
+	struct session_settings before;
+
 	if (in->record.error || in->record.flags & STMT_NO_REPLY)
 		return;
 	switch (in->record.command) {
@@ -567,6 +636,7 @@ void settings_after(struct mvcc *m, struct session_settings *s, const struct exe
 	}
 	if (!plan->stmt)
 		return;
+	before = *s;
 	s->sets_unmodelled |= plan->sets_unmodelled;
 	if (plan->stmt->kind == SQL_STMT_USE)
 		s->database = plan->stmt->u.name;
@@ -574,7 +644,9 @@ void settings_after(struct mvcc *m, struct session_settings *s, const struct exe
 		follow_temporary(m, s, plan->stmt);
 	if (plan->stmt->kind != SQL_STMT_SET || plan->sets_unmodelled)
 		return;
-	for (const struct sql_set_item *item = plan->stmt->u.set->items; item; item = item->next) {
+	for (const struct sql_set_item *as_written = plan->stmt->u.set->items; as_written; as_written = as_written->next) {
+		struct sql_set_item resolved = settings_resolved(m, &before, as_written);
+		const struct sql_set_item *item = &resolved;
 		struct session_settings then;
 
 		if (settings_is_global(item)) {
@@ -582,7 +654,7 @@ void settings_after(struct mvcc *m, struct session_settings *s, const struct exe
 			continue;
 		}
 		if (item->kind == SQL_SET_VARIABLE && span_ieq_str(item->name, "time_zone"))
-			s->own_time_zone = item->value && item->value->kind != SQL_EXPR_DEFAULT;
+			s->own_time_zone = has_own_zone(m, item->value);
 		if (settings_collation(m, s, item, &then) || settings_variable(m, s, item, &then) ||
 			(item->kind == SQL_SET_VARIABLE && span_ieq_str(item->name, "sql_mode") &&
 				settings_mode(m, s, item->value, &then)))

@@ -74,6 +74,12 @@ static inline bool settings_is_global(const struct sql_set_item *item)
 	       item->scope == SQL_SCOPE_PERSIST_ONLY;
 }
 
+/* The item with the value of the user variable that it sets from, where that is known: SET foreign_key_checks = @old */
+struct sql_set_item settings_resolved(
+	struct mvcc *m, const struct session_settings *s, const struct sql_set_item *item);
+/* @@name as a literal, where the session's value is followed; NULL: it is not. */
+struct sql_expr *settings_system_variable(
+	struct mvcc *m, const struct session_settings *s, const struct sql_expr *e);
 /* With sql_mode set to a value; false: which one that is, is not known. */
 bool settings_mode(struct mvcc *m, const struct session_settings *s, const struct sql_expr *value,
 	struct session_settings *out);

@@ -308,7 +308,10 @@ bool variables_are_followed(
 {
 	if (stmt->u.set->statement)
 		return false;
-	for (const struct sql_set_item *item = stmt->u.set->items; item; item = item->next) {
+	for (const struct sql_set_item *as_written = stmt->u.set->items; as_written; as_written = as_written->next) {
+		struct sql_set_item resolved = settings_resolved(m, settings, as_written);
+		const struct sql_set_item *item = &resolved;
+
 		switch (item->kind) {
 		case SQL_SET_USER_VAR:
 			break; /* unknown to the evaluator: what reads it is unsupported */
