@@ -41,6 +41,8 @@ struct dependency_builder {
 	bool *seen_matches;
 	bool *touched; /* by object: writes that were not seen may have changed it; NULL: none */
 	uint32_t stamp;
+	struct predicate_index *index;
+	uint32_t *candidate, candidate_stamp; /* by object: it can satisfy the predicate */
 	/* By object: the version that the current transaction wrote last, where own_stamp is its node + 1. */
 	uint32_t *own, *own_stamp;
 };

@@ -656,6 +656,25 @@ bool multi_table_key_range(const struct multi_table *j, wide *low, wide *high)
 	return any;
 }
 
+bool multi_table_terms(struct multi_table *j, struct index_terms *terms)
+{
+	uint32_t tested = 0;
+
+	*terms = (struct index_terms){.count = 0};
+	for (uint32_t i = 0; i < j->query->shape.count; i++) {
+		const struct mention *m = &j->query->shape.mentions[i];
+		struct int_names names = *matcher_names(j->matcher, j->query->tables[i]);
+
+		if (!is_tested(j, i))
+			continue;
+		tested++;
+		names.table = m->ref->alias.ptr ? m->ref->alias : m->ref->u.name.table.name;
+		for (uint32_t k = 0; k < m->local_count; k++)
+			index_terms_add(terms, m->locals[k], &names);
+	}
+	return tested == 1;
+}
+
 uint64_t multi_table_cost(struct multi_table *j)
 {
 	uint64_t cost = j->cost;

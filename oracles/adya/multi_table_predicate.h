@@ -54,6 +54,8 @@ bool multi_table_is_vague(const struct multi_table *multi_table);
 uint32_t multi_table_seen(const struct multi_table *multi_table, uint32_t object);
 /* As matcher_key_range(). */
 bool multi_table_key_range(const struct multi_table *multi_table, wide *low, wide *high);
+/* What it says of columns of its table.  False: the table is mentioned more than once. */
+bool multi_table_terms(struct multi_table *multi_table, struct index_terms *terms);
 /* Combinations of rows looked at since the last call. */
 uint64_t multi_table_cost(struct multi_table *multi_table);
 

@@ -5,10 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bug.h"
 #include "base/mem.h"
 
-/* Versions of an object that are all tested for one predicate. */
-enum { NEVER_MATCHES_MAX = 32 };
+enum {
+	NEVER_MATCHES_MAX = 32, /* versions of an object that are all tested for one predicate */
+	FEW_ROWS = 16,          /* that are not worth another look for fewer */
+};
 
 /* Combinations of rows that a join looks at count as tests. */
 static enum match test_multi_table(struct dependency_builder *b, uint32_t version)
@@ -390,21 +393,87 @@ static uint32_t first_from(const struct dependency_builder *b, uint32_t table, w
 	return low;
 }
 
-/* Is every recorded row of the predicate within [from, to) of objects_of? */
-static bool all_within(
-	const struct dependency_builder *b, const struct history_predicate *p, wide low, wide high)
+/* Rows whose key is not within the range never satisfy the predicate, at any version. */
+static bool find_by_key(struct dependency_builder *b, const struct history_predicate *p, const uint32_t **objects,
+	uint32_t *count)
+{
+	uint32_t from, to;
+	wide low, high;
+
+	if (!b->sorted[p->table] || !(b->is_multi_table ? multi_table_key_range(b->multi_table, &low, &high)
+							: matcher_key_range(b->matcher, &low, &high)))
+		return false;
+	from = first_from(b, p->table, low);
+	to = high < low ? from : first_from(b, p->table, high + 1);
+	*objects = b->objects_of + from;
+	*count = to - from;
+	return true;
+}
+
+static bool find_by_values(struct dependency_builder *b, const struct history_predicate *p, const uint32_t **objects,
+	uint32_t *count)
+{
+	const struct index_terms *terms = NULL;
+	struct index_terms of_query;
+
+	if (!b->is_multi_table)
+		terms = matcher_terms(b->matcher);
+	else if (multi_table_terms(b->multi_table, &of_query))
+		terms = &of_query;
+	return terms && predicate_index_find(b->index, p->table, terms, objects, count);
+}
+
+#ifdef ISOTRACE_EXPENSIVE_CHECKS
+/* No version of any other row satisfies it. */
+static void check_candidates(struct dependency_builder *b, const struct history_predicate *p)
 {
 	const struct history *h = b->history;
 
+	for (uint32_t i = b->objects_head[p->table]; !b->is_multi_table && i < b->objects_head[p->table + 1]; i++) {
+		const struct history_object *o = &h->objects[b->objects_of[i]];
+
+		for (uint32_t k = 0; b->candidate[b->objects_of[i]] != b->candidate_stamp && k < o->order_count; k++)
+			CHECK(matcher_test(b->matcher, h->order[o->first_order + k]) != MATCH_YES);
+	}
+}
+#endif
+
+/* Is every row that was returned among those that can satisfy the predicate? */
+static bool has_all_returned(struct dependency_builder *b, const struct history_predicate *p, const uint32_t *objects,
+	uint32_t count)
+{
+	const struct history *h = b->history;
+
+	b->candidate_stamp++;
+	for (uint32_t i = 0; i < count; i++)
+		b->candidate[objects[i]] = b->candidate_stamp;
+#ifdef ISOTRACE_EXPENSIVE_CHECKS
+	check_candidates(b, p);
+#endif
 	for (uint32_t i = 0; i < p->match_count; i++) {
 		uint32_t version = h->predicate_versions[p->first_match + i];
-		wide key;
 
-		if (!object_key_int(h, h->versions[version].object, &key) || key < low ||
-			key > high)
+		if (b->candidate[h->versions[version].object] != b->candidate_stamp)
 			return false;
 	}
 	return true;
+}
+
+/* The rows that can satisfy the predicate, by its comparisons with constants.  False: any can; or the server
+ * returned one that cannot. */
+static bool find_candidates(struct dependency_builder *b, const struct history_predicate *p, const uint32_t **objects,
+	uint32_t *count)
+{
+	const uint32_t *by_values;
+	uint32_t few;
+	bool found = find_by_key(b, p, objects, count);
+
+	if ((!found || *count > FEW_ROWS) && find_by_values(b, p, &by_values, &few) && (!found || few < *count)) {
+		*objects = by_values;
+		*count = few;
+		found = true;
+	}
+	return found && has_all_returned(b, p, *objects, *count);
 }
 
 /* Who wrote a table, be it what was rolled back. */
@@ -476,8 +545,8 @@ void add_predicate(struct dependency_builder *b, uint32_t op, uint32_t node)
 {
 	const struct history *h = b->history;
 	const struct history_predicate *p = &h->predicates[h->ops[op].predicate];
-	uint32_t from = b->objects_head[p->table], to = b->objects_head[p->table + 1];
-	wide low, high;
+	const uint32_t *objects;
+	uint32_t count;
 
 	if ((multi_table_is(h, p) || !(p->flags & HISTORY_PREDICATE_EXACT)) && is_nobody_elses(b, p)) {
 		b->out->decided++;
@@ -488,25 +557,20 @@ void add_predicate(struct dependency_builder *b, uint32_t op, uint32_t node)
 			&(struct meeting){.op = op, .object = HISTORY_NONE, .kind = MEETING_UNLISTED});
 		return;
 	}
-	/* Rows whose key the predicate excludes never satisfy it, at any version: no edges.  Unless
-	 * the server returned one all the same. */
-	if (b->sorted[p->table] &&
-		(b->is_multi_table ? multi_table_key_range(b->multi_table, &low, &high)
-			     : matcher_key_range(b->matcher, &low, &high)) &&
-		all_within(b, p, low, high)) {
-		b->out->decided += to - from;
-		from = first_from(b, p->table, low);
-		to = high < low ? from : first_from(b, p->table, high + 1);
-		b->out->decided -= to - from;
+	if (find_candidates(b, p, &objects, &count)) {
+		b->out->decided += b->objects_head[p->table + 1] - b->objects_head[p->table] - count;
+	} else {
+		objects = b->objects_of + b->objects_head[p->table];
+		count = b->objects_head[p->table + 1] - b->objects_head[p->table];
 	}
-	for (uint32_t i = from; i < to; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		if (b->tests_left == 0) {
 			count_undecided(b, UNDECIDED_BUDGET, p->stmt);
 			return;
 		}
-		if (i + 2 < to)
-			chains_prefetch(&b->chains, b->objects_of[i + 2]);
-		add_object(b, op, node, b->objects_of[i]);
+		if (i + 2 < count)
+			chains_prefetch(&b->chains, objects[i + 2]);
+		add_object(b, op, node, objects[i]);
 	}
 }
 
@@ -627,6 +691,8 @@ void predicates_init(struct dependency_builder *b)
 	b->seen_matches = mem_zero(h->object_count, sizeof(*b->seen_matches));
 	b->own = mem_realloc(NULL, h->object_count, sizeof(*b->own));
 	b->own_stamp = mem_zero(h->object_count, sizeof(*b->own_stamp));
+	b->candidate = mem_zero(h->object_count, sizeof(*b->candidate));
+	b->index = predicate_index_new(h, b->objects_of, b->objects_head);
 	b->matcher = matcher_new(h);
 	chains_init(&b->chains, h, b->matcher);
 	if (h->unseen_count)
@@ -647,6 +713,8 @@ void predicates_release(struct dependency_builder *b)
 	free(b->touched);
 	free(b->own);
 	free(b->own_stamp);
+	free(b->candidate);
+	predicate_index_free(b->index);
 	if (b->matcher) {
 		chains_release(&b->chains);
 		multi_table_free(b->multi_table);

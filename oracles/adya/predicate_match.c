@@ -31,6 +31,7 @@ struct compiled {
 	bool is_range;
 	uint32_t range_column;
 	int64_t range_low, range_high;
+	struct index_terms terms;
 };
 
 struct matcher {
@@ -213,6 +214,7 @@ static void compile(
 		out->ranged = true;
 	}
 	take_range(out);
+	index_terms_add(&out->terms, expr, &t->names);
 	if (t->table && !out->ints.foreign)
 		out->full = eval_expr_compile(
 			&m->arena, expr, t->table, SPAN_NONE, &m->env, NULL, &outcome);
@@ -258,6 +260,18 @@ bool matcher_key_range(struct matcher *m, wide *low, wide *high)
 	*low = m->chosen->low;
 	*high = m->chosen->high;
 	return true;
+}
+
+const struct index_terms *matcher_terms(const struct matcher *m)
+{
+	return m->chosen && m->chosen->parsed ? &m->chosen->terms : NULL;
+}
+
+const struct int_names *matcher_names(struct matcher *m, uint32_t table)
+{
+	if (!m->tables[table].looked_up)
+		look_up_table(m, table);
+	return &m->tables[table].names;
 }
 
 bool object_key_int(const struct history *history, uint32_t object, wide *key)

@@ -10,6 +10,7 @@
 #ifndef ADYA_PREDICATE_MATCH_H
 #define ADYA_PREDICATE_MATCH_H
 
+#include "adya/predicate_index.h"
 #include "adya/predicate_match_int.h"
 #include "eval/eval.h"
 #include "model/history/history.h"
@@ -50,6 +51,11 @@ void matcher_row(struct matcher *matcher, uint32_t version, struct match_row *ro
 /* Objects whose key, an integer, is outside [*low, *high] never satisfy it.  False: it does not
  * restrict the table's key, or that is not one integer. */
 bool matcher_key_range(struct matcher *matcher, wide *low, wide *high);
+
+/* What it says of columns; NULL: nothing that is known. */
+const struct index_terms *matcher_terms(const struct matcher *matcher);
+/* The columns of a table, in the order of images. */
+const struct int_names *matcher_names(struct matcher *matcher, uint32_t table);
 
 /* For predicates over several tables (multi_table_predicate.h). */
 const struct eval_table *matcher_definition(struct matcher *matcher, uint32_t table);
