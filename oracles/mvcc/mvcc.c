@@ -71,14 +71,27 @@ static const struct sql_create_table *read_definition(struct mvcc *m, struct spa
 	return stmt->kind == SQL_STMT_CREATE_TABLE ? stmt->u.create_table : NULL;
 }
 
+/* The table whose initial rows are read. */
+struct opening {
+	struct mvcc *m;
+	struct store_table *table;
+};
+
+static void add_initial(void *ctx, const struct eval_value *row)
+{
+	struct opening *o = ctx;
+	struct store *s = &o->m->store;
+
+	store_write(s, 0, STORE_NONE, store_record_for(s, o->table, row), row);
+}
+
 static uint32_t open_table(struct mvcc *m, uint32_t number)
 {
 	const struct execution_table *in = &m->schedule->execution->tables[number];
 	struct store_table *table = &m->store.tables[number];
 	struct eval_outcome outcome = {0};
-	const struct eval_value *const *rows;
+	struct opening opening = {m, table};
 	struct eval_table *def;
-	size_t count;
 	bool whole;
 
 	table->database = in->schema.database;
@@ -105,14 +118,13 @@ static uint32_t open_table(struct mvcc *m, uint32_t number)
 		table->hidden_key |= span_eq_str(def->columns[i].name, HIDDEN_KEY_COLUMN);
 	if (in->initial.columns.ptr)
 		return REASON_HIDDEN_COLUMN_MISSING;
-	whole = content_rows(m, &m->store.arena, def, &in->initial, &rows, &count) && in->has_initial;
+	whole = content_rows(m, &m->store.arena, def, &in->initial, add_initial, &opening) && in->has_initial;
 	/* Without a key it is not known which rows are among those that are missing. */
-	if (!whole && (!table->cluster || table->hidden_key))
+	if (!whole && (!table->cluster || table->hidden_key)) {
+		table->count = 0;
 		return in->has_initial ? REASON_INITIAL_VALUES_NOT_KEPT
 				       : REASON_NO_INITIAL_ROWS;
-	for (size_t i = 0; i < count; i++)
-		store_write(&m->store, 0, STORE_NONE, store_record_for(&m->store, table, rows[i]),
-			rows[i]);
+	}
 	if (!whole)
 		make_initial_unknown(m, table);
 	return REASON_NONE;
@@ -381,6 +393,7 @@ static void judge_final(struct mvcc *m)
 {
 	for (uint32_t i = 0; i < m->schedule->execution->table_count; i++) {
 		uint32_t reason = REASON_FINAL_ROWS_NOT_WHOLE;
+		struct execution_rows whole;
 		struct eval_result expected;
 		uint32_t number;
 
@@ -405,12 +418,17 @@ static void judge_final(struct mvcc *m)
 				final_undecided(m, i, REASON_MORE_ORDERS_THAN_TRIED);
 				break;
 			}
+			if (!execution_whole_content(m->schedule->execution, &m->schedule->execution->tables[i].final,
+				    &m->scratch, &whole)) {
+				final_undecided(m, i, REASON_FINAL_ROWS_NOT_WHOLE);
+				break;
+			}
 			m->search.mismatch = (struct mismatch){.kind = MISMATCH_FINAL,
 				.stmt = STORE_NONE,
 				.table = number,
 				.other_txn = STORE_NONE,
 				.expected = expected,
-				.final = &m->schedule->execution->tables[i].final};
+				.final = &whole};
 			note_mismatch(m);
 			if (m->unrecorded_writers)
 				final_undecided(m, i, unrecorded_reason(m));

@@ -186,7 +186,9 @@ static uint32_t find_or_add_table(struct loader *l, uint32_t number)
 	if (*slot == MAP_NONE) {
 		*slot = (uint32_t)e->table_count;
 		MEM_RESERVE(e->tables, e->table_count + 1, e->table_capacity);
-		e->tables[e->table_count++] = (struct execution_table){.schema = {.table = number}};
+		e->tables[e->table_count++] = (struct execution_table){.schema = {.table = number},
+			.initial = {.first_part = EXECUTION_NONE},
+			.final = {.first_part = EXECUTION_NONE}};
 	}
 	return *slot;
 }
@@ -203,9 +205,17 @@ static void take_rows(struct loader *l, const struct record_rows *r)
 	if (r->part == 0) { /* a later content replaces an earlier one */
 		out->count = 0;
 		out->complete = false;
-		out->columns = r->columns;
+		out->first_part = EXECUTION_NONE;
+		out->columns = l->e->results && r->columns.ptr ? arena_copy(&l->e->arena, r->columns) : r->columns;
 	}
-	rows_add(out, r->rows);
+	if (l->e->results) {
+		struct mp mp = mp_over(r->rows);
+
+		out->count += r->rows.ptr ? mp_array(&mp) : 0;
+		out->first_part = results_add(l->e->results, l->place, out->first_part);
+	} else {
+		rows_add(out, r->rows);
+	}
 	*(initial ? &t->has_initial : &t->has_final) = true;
 	if (r->last)
 		out->complete = r->complete;
@@ -287,8 +297,8 @@ static void take(struct loader *l, const struct trace_item *item)
 		item->kind != RECORD_TXN && item->kind != RECORD_NOTE &&
 		item->kind != RECORD_PROGRAM)
 		return;
-	/* A result that stays in the trace is looked at where it is. */
-	if (item->kind == RECORD_RESULT && e->results) {
+	/* What stays in the trace is looked at where it is. */
+	if ((item->kind == RECORD_RESULT || item->kind == RECORD_ROWS) && e->results) {
 		copy = item->whole;
 	} else {
 		l->bytes += item->whole.len;
@@ -400,25 +410,16 @@ static uint32_t own_columns(const struct record_schema *schema)
 /* Leaves the first `own` values of each row. */
 static void cut_rows(struct execution *e, struct execution_rows *rows, uint32_t own)
 {
-	for (size_t i = 0; i < rows->count; i++) {
-		struct mp mp = mp_over(rows->rows[i]);
-		uint32_t count = mp_array(&mp);
-		const unsigned char *start = mp.p;
-		size_t len;
-		char *bytes;
+	struct buf bytes = BUF_INIT;
 
-		if (mp.bad || count <= own || own > 0xffff)
-			continue;
-		for (uint32_t k = 0; k < own; k++)
-			(void)mp_skip(&mp);
-		len = (size_t)(mp.p - start);
-		bytes = arena_alloc(&e->arena, len + 3);
-		bytes[0] = (char)0xdc; /* array 16 */
-		bytes[1] = (char)(own >> 8);
-		bytes[2] = (char)own;
-		memcpy(bytes + 3, start, len);
-		rows->rows[i] = span_of(bytes, len + 3);
+	rows->own = own;
+	for (size_t i = 0; i < rows->count && !e->results; i++) {
+		struct span row = row_cut(rows->rows[i], own, &bytes);
+
+		if (row.ptr != rows->rows[i].ptr)
+			rows->rows[i] = arena_copy(&e->arena, row);
 	}
+	buf_release(&bytes);
 }
 
 /* An instrumented table reads as the application sees it. */

@@ -38,6 +38,8 @@ struct execution_rows {
 	 * SPAN_NONE for all columns of the schema. */
 	struct span columns;
 	bool complete;
+	uint32_t first_part; /* with results_apart, of a table's content: of execution_results; NONE */
+	uint32_t own;        /* ... columns of each row that are the application's; 0: all */
 };
 
 struct execution_stmt {
@@ -114,7 +116,8 @@ struct execution {
 
 struct execution_load_options {
 	bool salvage;
-	bool results_apart; /* results stay in the trace and are read when execution_set() asks for them */
+	bool results_apart; /* results and tables' rows stay in the trace, and are read when execution_set() and
+				execution_each_row() ask for them */
 	size_t bytes_max; /* of records kept; 0: EXECUTION_BYTES_MAX, with results_apart no bound */
 };
 
@@ -154,6 +157,15 @@ uint32_t execution_session(const struct execution *e, struct span name);
 /* The statement of that session and ordinal, or NULL. */
 const struct execution_stmt *execution_stmt(
 	const struct execution *e, uint32_t session, uint32_t ordinal);
+
+/* Calls `each` for every row of a table's content, in order; the row is valid until it returns.  False: `each` said no, or
+ * the trace was changed since it was loaded. */
+typedef bool execution_row_fn(void *ctx, struct span row);
+bool execution_each_row(
+	const struct execution *e, const struct execution_rows *content, execution_row_fn *each, void *ctx) MUST_CHECK;
+/* The content with all rows in memory, in the arena. */
+bool execution_whole_content(const struct execution *e, const struct execution_rows *content, struct arena *arena,
+	struct execution_rows *out) MUST_CHECK;
 
 /* Reads a row into values[0..max); the number of columns, or SIZE_MAX when it cannot be read. */
 size_t execution_row(struct span row, struct value *values, size_t max);

@@ -7,7 +7,6 @@
 
 #include <stdlib.h>
 
-#include "base/buf.h"
 #include "base/mem.h"
 #include "trace/block_at.h"
 
@@ -217,4 +216,115 @@ uint32_t execution_set_count(const struct execution *e, const struct execution_s
 		return stmt->set_count;
 	k = stmt->first_part == EXECUTION_NONE ? NULL : sets_of(e->results, stmt);
 	return k ? k->count : 0;
+}
+
+/* ---- the rows of tables ---- */
+
+struct span row_cut(struct span row, uint32_t own, struct buf *bytes)
+{
+	struct mp mp = mp_over(row);
+	uint32_t count = mp_array(&mp);
+	const unsigned char *start = mp.p;
+
+	if (!own || mp.bad || count <= own || own > 0xffff)
+		return row;
+	for (uint32_t k = 0; k < own; k++)
+		(void)mp_skip(&mp);
+	buf_clear(bytes);
+	buf_add_char(bytes, (char)0xdc); /* array 16 */
+	buf_add_char(bytes, (char)(own >> 8));
+	buf_add_char(bytes, (char)own);
+	buf_add_span(bytes, span_of(start, (size_t)(mp.p - start)));
+	return buf_span(bytes);
+}
+
+/* One part. */
+static bool each_of_part(const struct execution_rows *content, struct span record, execution_row_fn *each, void *ctx,
+	struct buf *bytes)
+{
+	struct record_rows r;
+	struct mp mp = mp_over(record);
+	uint32_t kind, left, count;
+
+	if (!record_begin(&mp, &kind, &left) || kind != RECORD_ROWS || !record_rows_read(&mp, left, &r))
+		return false;
+	mp = mp_over(r.rows);
+	count = r.rows.ptr ? mp_array(&mp) : 0;
+	for (uint32_t i = 0; i < count; i++) {
+		struct span row = mp_raw(&mp);
+
+		if (!row.ptr || !each(ctx, row_cut(row, content->own, bytes)))
+			return false;
+	}
+	return true;
+}
+
+static bool each_in_trace(
+	struct execution_results *results, const struct execution_rows *content, execution_row_fn *each, void *ctx)
+{
+	struct buf bytes = BUF_INIT, copy = BUF_INIT;
+	uint32_t *parts = NULL;
+	size_t count = 0, capacity = 0;
+	bool good = true;
+
+	for (uint32_t at = content->first_part; at != EXECUTION_NONE; at = results->parts[at].next) {
+		MEM_RESERVE(parts, count + 1, capacity);
+		parts[count++] = at;
+	}
+	while (count && good) {
+		struct span record;
+		struct err err;
+
+		good = trace_record_at(results->blocks, results->parts[parts[--count]].place, &record, &err);
+		/* What is done with a row may read another record. */
+		buf_clear(&copy);
+		if (good)
+			buf_add_span(&copy, record);
+		good = good && each_of_part(content, buf_span(&copy), each, ctx, &bytes);
+	}
+	free(parts);
+	buf_release(&bytes);
+	buf_release(&copy);
+	return good;
+}
+
+bool execution_each_row(
+	const struct execution *e, const struct execution_rows *content, execution_row_fn *each, void *ctx)
+{
+	if (e->results)
+		return each_in_trace(e->results, content, each, ctx);
+	for (size_t i = 0; i < content->count; i++) {
+		if (!each(ctx, content->rows[i]))
+			return false;
+	}
+	return true;
+}
+
+struct gathering {
+	struct arena *arena;
+	struct execution_rows *out;
+	size_t room;
+};
+
+static bool gather_row(void *ctx, struct span row)
+{
+	struct gathering *g = ctx;
+
+	if (g->out->count == g->room)
+		return false;
+	g->out->rows[g->out->count++] = arena_copy(g->arena, row);
+	return true;
+}
+
+bool execution_whole_content(const struct execution *e, const struct execution_rows *content, struct arena *arena,
+	struct execution_rows *out)
+{
+	struct gathering g = {arena, out, content->count};
+
+	*out = *content;
+	if (!e->results)
+		return true;
+	out->rows = arena_alloc(arena, (content->count + 1) * sizeof(*out->rows));
+	out->count = 0;
+	return execution_each_row(e, content, gather_row, &g);
 }

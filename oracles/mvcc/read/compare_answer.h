@@ -32,13 +32,17 @@ bool compare_final(struct mvcc *m, uint32_t table, const struct execution_rows *
 bool typed_rows(struct arena *arena, const struct eval_type *types, uint32_t width,
 	const struct execution_rows *recorded, const struct eval_value *const **rows,
 	size_t *count);
-/* Rows of a result that has the table's columns, decoded.  False: not all there. */
+/* The same, for longer than the recorded rows are in memory. */
+bool lasting_rows(struct arena *arena, const struct eval_type *types, uint32_t width,
+	const struct execution_rows *recorded, const struct eval_value *const **rows,
+	size_t *count) MUST_CHECK;
+/* Rows of a result that has the table's columns, decoded, as long as the arena.  False: not all there. */
 bool result_rows(struct mvcc *m, struct arena *arena, const struct eval_table *def,
 	const struct execution_rows *recorded, const struct eval_value *const **rows,
 	size_t *count) MUST_CHECK;
-/* Recorded rows of a table, decoded into the arena.  False: not all there. */
+/* Calls `each` for every recorded row of a table, decoded into the arena.  False: not all are there. */
+typedef void content_row_fn(void *ctx, const struct eval_value *row);
 bool content_rows(struct mvcc *m, struct arena *arena, const struct eval_table *def,
-	const struct execution_rows *content, const struct eval_value *const **rows,
-	size_t *count) MUST_CHECK;
+	const struct execution_rows *content, content_row_fn *each, void *ctx) MUST_CHECK;
 
 #endif

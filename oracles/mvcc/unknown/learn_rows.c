@@ -158,7 +158,7 @@ static bool answer_rows(struct mvcc *m, const struct eval_table *def,
 		return false;
 	for (uint32_t c = 0; c < def->column_count; c++)
 		types[c] = def->columns[columns[c]].type;
-	if (!typed_rows(&m->store.arena, types, def->column_count, recorded, &rows, count))
+	if (!lasting_rows(&m->store.arena, types, def->column_count, recorded, &rows, count))
 		return false;
 	made = arena_alloc(&m->store.arena, (*count + 1) * sizeof(*made));
 	for (size_t r = 0; r < *count; r++) {
