@@ -537,6 +537,31 @@ START_TEST(text_kept_as_written)
 }
 END_TEST
 
+/* As the servers do (asked of 10.11 and 8.0). */
+START_TEST(a_nul_at_the_end)
+{
+	static const struct {
+		const char *text;
+		size_t len;
+		bool accepted;
+	} texts[] = {{"select 1", 9, true}, {"select 1 \0 ;", 12, true}, {"select 1 -- x", 14, true},
+		{"select 'a\0'", 11, true}, {"select 1\0", 10, false}, {"select 1\0;", 11, false},
+		{"select 1\0 + 1", 13, false}, {"select 1\0select 2", 17, false}};
+	struct sql_options opt = sql_options_for_server(SPAN_LIT("8.0.45"));
+
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		struct arena arena = ARENA_INIT;
+		struct sql_stmt *stmt;
+		struct err err;
+
+		ck_assert_msg(sql_parse(&arena, span_of(texts[i].text, texts[i].len), &opt, &stmt, &err) ==
+				      texts[i].accepted,
+			"text %zu", i);
+		arena_release(&arena);
+	}
+}
+END_TEST
+
 START_TEST(several_statements)
 {
 	struct sql_options opt = maria();
@@ -881,5 +906,6 @@ UNIT_MAIN("sql", queries_print, views_keep_their_columns, changes_print, control
 	modes_change_the_reading, executable_comments, literals_keep_their_kind,
 	errors_name_the_place, nesting_is_bounded, chains_may_be_long, text_kept_as_written,
 	several_statements,
+	a_nul_at_the_end,
 	classification, transaction_settings, tables_are_named, flavours_differ,
 	random_trees_survive, programs_are_read)
