@@ -338,13 +338,11 @@ static struct node *null_string(struct compiler *c, const struct node *of, uint3
 }
 
 /* The parser has TIMESTAMPDIFF(unit, a, b) as left = a, date = b. */
-static struct node *compile_timestampdiff(struct compiler *c, const struct sql_expr *e, struct node *n)
+static struct node *compile_timestampdiff(const struct sql_expr *e, struct node *n)
 {
 	enum sql_unit unit = (enum sql_unit)e->u.interval.unit;
 	struct node *end = n->args[0];
 
-	if (!span_ieq_str(e->u.interval.name, "timestampdiff") || unit > SQL_UNIT_YEAR)
-		return compile_unsupported(c, LIMIT_TIMESTAMPADD_AND_KIN);
 	n->args[0] = n->args[1];
 	n->args[1] = end;
 	n->fn = run_timestampdiff;
@@ -378,9 +376,10 @@ static bool is_beyond_time(enum sql_unit unit)
 	       unit == SQL_UNIT_WEEK || unit == SQL_UNIT_YEAR_MONTH;
 }
 
+/* TIMESTAMPADD(unit, n, d) is DATE_ADD(d, INTERVAL n unit) to the servers (Item_date_add_interval). */
 static bool is_date_add(struct span name)
 {
-	return span_ieq_str(name, "date_add") || span_ieq_str(name, "adddate");
+	return span_ieq_str(name, "date_add") || span_ieq_str(name, "adddate") || span_ieq_str(name, "timestampadd");
 }
 
 static bool is_date_sub(struct span name)
@@ -402,7 +401,7 @@ struct node *compile_interval(struct compiler *c, const struct sql_expr *e)
 		return NULL;
 	n->aux = call ? is_date_sub(e->u.interval.name) : e->op == SQL_OP_SUB;
 	if (call && !n->aux && !is_date_add(e->u.interval.name))
-		return compile_timestampdiff(c, e, n);
+		return compile_timestampdiff(e, n);
 	n->op = (uint8_t)unit;
 	date = &n->args[0]->type;
 	decimals = amount_decimals(unit, &n->args[1]->type);

@@ -300,6 +300,13 @@ static bool cut_rows(const struct eval_query *q, struct run *run, struct eval_re
 		;
 	for (end = to; end < count && (!groups || groups[end] == groups[to - 1]); end++)
 		;
+	/* OFFSET and LIMIT in a row of equals: any of them may be those that are passed over. */
+	if (start < from && (!groups || groups[from] == groups[to - 1])) {
+		r->open_from = 0;
+		r->open = rows + start;
+		r->open_count = end - start;
+		return true;
+	}
 	for (size_t i = start; i < from; i++) {
 		if (!rows_are_same(rows[i], rows[from], q->column_count)) {
 			run_unsupported(run, LIMIT_OFFSET_THAT_CUTS_BETWEEN_EQUAL_ROWS);
