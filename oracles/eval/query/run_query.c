@@ -62,6 +62,16 @@ int order_values(struct run *run, const struct eval_type *type, const struct eva
 	if (a->kind == EVAL_OPAQUE || b->kind == EVAL_OPAQUE)
 		return a->kind == b->kind ? (a->u > b->u) - (a->u < b->u)
 					  : (a->kind == EVAL_OPAQUE) - (b->kind == EVAL_OPAQUE);
+	/* Most keys are texts, and need no conversion. */
+	if (type->kind == EVAL_T_STRING && a->kind == EVAL_STRING && b->kind == EVAL_STRING &&
+		a->collation == type->collation && b->collation == type->collation) {
+		bool unknown = false;
+		int c = collation_compare(type->collation, a->s, b->s, &unknown);
+
+		if (unknown)
+			run_unsupported(run, LIMIT_CHARACTERS_WHOSE_WEIGHT_IS_NOT_KNOWN);
+		return c;
+	}
 	if (type->kind == EVAL_T_ENUM || type->kind == EVAL_T_SET)
 		how.as = type_int(true); /* by number */
 	if (type->kind == EVAL_T_JSON)

@@ -242,13 +242,26 @@ uint32_t char_put(enum charset charset, uint32_t code, char out[4])
 	return 4;
 }
 
+/* How many bytes from the beginning on are ASCII, eight at a time as long as that goes. */
+static size_t ascii_prefix(struct span s)
+{
+	size_t i = 0;
+
+	for (; i + 8 <= s.len; i += 8) {
+		uint64_t word;
+
+		memcpy(&word, s.ptr + i, 8);
+		if (word & 0x8080808080808080u)
+			break;
+	}
+	while (i < s.len && (unsigned char)s.ptr[i] < 0x80)
+		i++;
+	return i;
+}
+
 bool text_is_ascii(struct span s)
 {
-	for (size_t i = 0; i < s.len; i++) {
-		if ((unsigned char)s.ptr[i] >= 0x80)
-			return false;
-	}
-	return true;
+	return ascii_prefix(s) == s.len;
 }
 
 static struct span rest_of(struct span s, size_t from)
@@ -266,7 +279,7 @@ static uint32_t step(enum charset charset, struct span s, size_t at)
 
 bool text_is_valid(enum charset charset, struct span s)
 {
-	for (size_t i = 0; i < s.len;) {
+	for (size_t i = ascii_prefix(s); i < s.len;) {
 		uint32_t n = char_bytes(charset, rest_of(s, i));
 
 		if (!n)
