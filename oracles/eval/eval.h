@@ -321,6 +321,9 @@ struct eval_table {
 	const struct sql_key **foreign;
 	uint32_t foreign_count;
 	bool transactional; /* InnoDB and not known to be otherwise: strict mode applies */
+	/* The columns' names and types once more, one behind the other, for all who compile; NULL: each has its own. */
+	const struct span *names;
+	const struct eval_type *types;
 };
 
 /* From CREATE TABLE.  NULL: a type or clause that is not modelled (outcome says which). */

@@ -25,23 +25,35 @@ int eval_order(const struct eval_type *type, const struct eval_value *a, const s
 	return c;
 }
 
-struct scope *scope_of_table(struct compiler *c, const struct eval_table *table, struct span alias)
+void scope_table_columns(struct compiler *c, struct scope_table *t, const struct eval_table *table)
 {
-	struct scope *scope = arena_zero(c->arena, sizeof(*scope));
-	struct scope_table *t = arena_zero(c->arena, 2 * sizeof(*t));
-	struct span *names = arena_alloc(c->arena, (table->column_count + 1) * sizeof(*names));
-	struct eval_type *types = arena_alloc(c->arena, (table->column_count + 1) * sizeof(*types));
+	struct span *names;
+	struct eval_type *types;
 
+	t->names = table->names;
+	t->types = table->types;
+	if (table->types)
+		return;
+	names = arena_alloc(c->arena, (table->column_count + 1) * sizeof(*names));
+	types = arena_alloc(c->arena, (table->column_count + 1) * sizeof(*types));
 	for (uint32_t i = 0; i < table->column_count; i++) {
 		names[i] = table->columns[i].name;
 		types[i] = table->columns[i].type;
 	}
+	t->names = names;
+	t->types = types;
+}
+
+struct scope *scope_of_table(struct compiler *c, const struct eval_table *table, struct span alias)
+{
+	struct scope *scope = arena_zero(c->arena, sizeof(*scope));
+	struct scope_table *t = arena_zero(c->arena, 2 * sizeof(*t));
+
 	*t = (struct scope_table){.db = table->db,
 		.alias = alias.ptr ? alias : table->name,
 		.base = table,
-		.column_count = table->column_count,
-		.names = names,
-		.types = types};
+		.column_count = table->column_count};
+	scope_table_columns(c, t, table);
 	scope->tables = t;
 	scope->table_count = 1;
 	return scope;

@@ -58,18 +58,8 @@ static struct join_tree *add_table(
 	t->alias = alias;
 	t->base = from->base;
 	if (from->base) {
-		struct span *names;
-		struct eval_type *types;
-
 		t->column_count = from->base->column_count;
-		names = arena_alloc(s->c->arena, (t->column_count + 1) * sizeof(*names));
-		types = arena_alloc(s->c->arena, (t->column_count + 1) * sizeof(*types));
-		for (uint32_t i = 0; i < t->column_count; i++) {
-			names[i] = from->base->columns[i].name;
-			types[i] = from->base->columns[i].type;
-		}
-		t->names = names;
-		t->types = types;
+		scope_table_columns(s->c, t, from->base);
 	} else {
 		const struct eval_query *made = from->cte ? from->cte->start : from->derived;
 

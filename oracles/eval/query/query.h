@@ -87,6 +87,8 @@ bool run_query(const struct eval_query *q, struct run *run, const struct frame *
 /* The FROM clause alone, for UPDATE and DELETE: fills q's tables and q->from; the scope stays. */
 bool compile_from(struct compiler *c, struct eval_query *q, const struct sql_table_ref *from,
 	struct scope *scope, const struct cte *ctes) MUST_CHECK;
+/* Names and types of a base table's columns. */
+void scope_table_columns(struct compiler *c, struct scope_table *t, const struct eval_table *table);
 /* The scope of one table alone. */
 struct scope *scope_of_table(
 	struct compiler *c, const struct eval_table *table, struct span alias);

@@ -437,6 +437,19 @@ static bool add_elements(
 	return true;
 }
 
+static void list_columns(struct arena *arena, struct eval_table *t)
+{
+	struct span *names = arena_alloc(arena, (t->column_count + 1) * sizeof(*names));
+	struct eval_type *types = arena_alloc(arena, (t->column_count + 1) * sizeof(*types));
+
+	for (uint32_t i = 0; i < t->column_count; i++) {
+		names[i] = t->columns[i].name;
+		types[i] = t->columns[i].type;
+	}
+	t->names = names;
+	t->types = types;
+}
+
 struct eval_table *eval_table_create(struct arena *arena, const struct sql_create_table *create,
 	const struct eval_env *env, struct eval_outcome *outcome)
 {
@@ -459,5 +472,8 @@ struct eval_table *eval_table_create(struct arena *arena, const struct sql_creat
 	t->checks = arena_zero(arena, count * sizeof(const struct sql_key *));
 	t->foreign = arena_zero(arena, count * sizeof(const struct sql_key *));
 	table_options(&k, t, create);
-	return add_elements(&k, t, create) ? t : NULL;
+	if (!add_elements(&k, t, create))
+		return NULL;
+	list_columns(arena, t);
+	return t;
 }

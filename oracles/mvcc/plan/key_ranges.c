@@ -6,6 +6,9 @@
  */
 #include "mvcc/plan/key_ranges.h"
 
+#include <stddef.h>
+#include <string.h>
+
 #include "mvcc/solver.h"
 
 enum { POINTS_MAX = 1000, RANGES_MAX = 64, RANGES_FROM_ROWS = 500 };
@@ -228,12 +231,16 @@ static bool ranges_of(struct ranges *r, const struct eval_table *def, const stru
 
 void plan_ranges(struct mvcc *m, struct plan *plan, const struct sql_expr *where)
 {
-	struct ranges ranges = {0}, *made;
+	struct ranges ranges, *made;
+	size_t size;
 
+	ranges.count = ranges.column = 0;
 	if (!where || m->now.env.locals || !ranges_of(&ranges, m->store.tables[plan->tables[0]].def, where))
 		return;
-	made = arena_alloc(&m->catalog.arena, sizeof(*made));
-	*made = ranges;
+	/* As many as there are: a plan is made for each text. */
+	size = offsetof(struct ranges, list) + ranges.count * sizeof(ranges.list[0]);
+	made = arena_alloc(&m->catalog.arena, size);
+	memcpy(made, &ranges, size);
 	plan->ranges = made;
 }
 

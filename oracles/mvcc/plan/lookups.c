@@ -10,7 +10,9 @@
  */
 #include "mvcc/plan/lookups.h"
 
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "eval/value/collation.h"
 #include "mvcc/solver.h"
@@ -276,6 +278,7 @@ static void plan_lookup(struct facts *f, struct plan *plan, uint32_t ref)
 	struct lookup best = {.table = f->tables[ref]}, *made;
 	uint32_t columns[PATH_COLUMNS_MAX];
 	const struct store_path *path;
+	size_t size;
 
 	for (uint32_t i = 0; i < table->def->index_count; i++) {
 		const struct eval_index *index = &table->def->indexes[i];
@@ -300,8 +303,9 @@ static void plan_lookup(struct facts *f, struct plan *plan, uint32_t ref)
 	path = store_path(&f->m->store, table, columns, best.count);
 	if (!path)
 		return;
-	made = arena_alloc(&f->m->catalog.arena, sizeof(*made));
-	*made = best;
+	size = offsetof(struct lookup, parts) + best.count * sizeof(best.parts[0]);
+	made = arena_alloc(&f->m->catalog.arena, size);
+	memcpy(made, &best, size);
 	made->path = path;
 	made->next = plan->lookups;
 	plan->lookups = made;
