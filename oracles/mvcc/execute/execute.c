@@ -133,7 +133,7 @@ static void lock_read_rows(struct mvcc *m, struct write_answer *a)
 			continue;
 		act_on(m, g->table, g->records[i], mode, a);
 	}
-	meet_deleted(m, m->gathered.list[0].table, a);
+	meet_changed(m, m->gathered.list[0].table, a);
 }
 
 /* SKIP LOCKED: the rows that came were not locked by others, and are now. */
@@ -184,6 +184,7 @@ static bool conflict_mismatch(struct mvcc *m, const struct write_answer *a)
 	m->search.mismatch.record = a->conflict_record;
 	m->search.mismatch.table = (uint32_t)(a->conflict_table - m->store.tables);
 	m->search.mismatch.expected_error = ER_CHECKREAD;
+	m->search.mismatch.passed = a->conflict_passed;
 	while (v && v->txn == m->now.txn)
 		v = v->previous;
 	if (v && v->txn)

@@ -455,7 +455,7 @@ static void change_rows(struct mvcc *m, const struct plan *plan, struct write_an
 		change_firing(m, &(struct changing){plan, table, records, rows, order}, kept, a);
 		note_other_rows(m, table);
 		if (!limit && !plan->reads_by_query)
-			meet_deleted(m, table, a);
+			meet_changed(m, table, a);
 		if (a->conflict)
 			write_error(a, ER_CHECKREAD);
 		return;
@@ -497,7 +497,7 @@ static void change_rows(struct mvcc *m, const struct plan *plan, struct write_an
 	note_other_source(m, table, &g, truths);
 	/* With LIMIT others may have been enough; a subquery may have picked others. */
 	if (!limit && !plan->reads_by_query)
-		meet_deleted(m, table, a);
+		meet_changed(m, table, a);
 	if (a->conflict)
 		write_error(a, ER_CHECKREAD);
 	if (plan->skips && a->status == EVAL_OK && !fit_together(m, table, changes, kept)) {

@@ -85,21 +85,20 @@ static void meet_conflict(
 	a->conflict_table = table;
 }
 
-/* The version that the statement's snapshot has of a record whose row another transaction has deleted since;
- * NULL: it is not so. */
-static const struct store_version *deleted_since(const struct mvcc *m,
+/* The version that the statement's snapshot has of a record whose row another transaction has changed or deleted
+ * since; NULL: it is not so. */
+static const struct store_version *changed_since(const struct mvcc *m,
 	const struct store_record *record, uint32_t view)
 {
 	const struct store_version *now = store_current(&m->store, record, m->now.txn);
 	const struct store_version *then = store_visible(&m->store, record, m->now.txn, view);
 
-	if (now == then || store_alive(now) || now->maybe || now->txn == m->now.txn ||
-		!store_alive(then))
+	if (now == then || !now || now->maybe || now->txn == m->now.txn || !store_alive(then))
 		return NULL;
 	return then;
 }
 
-void meet_deleted(struct mvcc *m, struct store_table *table, struct write_answer *a)
+void meet_changed(struct mvcc *m, struct store_table *table, struct write_answer *a)
 {
 	uint32_t view = m->store.txns[m->now.txn].view;
 	struct store_record **records;
@@ -110,11 +109,12 @@ void meet_deleted(struct mvcc *m, struct store_table *table, struct write_answer
 		return;
 	count = records_of(m, table, &records);
 	for (size_t i = 0; i < count && !a->conflict; i++) {
-		const struct store_version *then = deleted_since(m, records[i], view);
+		const struct store_version *then = changed_since(m, records[i], view);
 		enum eval_truth truth;
 
 		if (then && row_matches(m, then->image, &truth) && truth == EVAL_TRUE)
 			meet_conflict(a, table, records[i]);
+		a->conflict_passed |= a->conflict;
 	}
 }
 

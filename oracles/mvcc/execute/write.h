@@ -53,6 +53,7 @@ struct write_answer {
 	bool conflict; /* snapshot isolation: a row has changed since the snapshot */
 	struct store_record *conflict_record;
 	struct store_table *conflict_table;
+	bool conflict_passed; /* the statement passed the row by, which matches only as the snapshot has it */
 };
 
 void write_error(struct write_answer *answer, unsigned error);
@@ -87,11 +88,12 @@ void fill_autoinc(struct mvcc *m, const struct plan *plan, const struct eval_tab
 /* Can INSERT have counted, or returned, so many rows, whatever became of them? */
 bool insert_may_count(const struct mvcc *m, const struct plan *plan);
 
-/* Snapshot isolation: rows of the snapshot that another transaction has deleted since are met, too, by a locking
- * read, UPDATE or DELETE that they match.  Their records are there as long as the read view is, and
- * acting on them must give error 1020; the servers pass by those that they look for in a secondary
- * index (MDEV-40092). */
-void meet_deleted(struct mvcc *m, struct store_table *table, struct write_answer *answer);
+/* Snapshot isolation: rows of the snapshot that another transaction has changed or deleted since are met, too, by
+ * a locking read, UPDATE or DELETE that they match as the snapshot has them.  Their records are there as long as
+ * the read view is, and acting on them must give error 1020, by whichever index (manual of MariaDB,
+ * innodb_snapshot_isolation); the servers pass by those that they look for in a secondary index
+ * (MDEV-40092). */
+void meet_changed(struct mvcc *m, struct store_table *table, struct write_answer *answer);
 
 /* ---- locks ---- */
 

@@ -672,7 +672,7 @@ static void describe_mismatch(struct buf *out, struct mvcc *m)
 		bool deleted = x->record &&
 			       !store_alive(store_current(&m->store, x->record, m->now.txn));
 
-		buf_add_str(out, deleted ? " passed by " : " acted on ");
+		buf_add_str(out, deleted || x->passed ? " passed by " : " acted on ");
 		if (x->record)
 			add_object(out, m, x->table, x->record);
 		buf_add_str(out, ", which ");

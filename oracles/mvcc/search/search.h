@@ -35,6 +35,7 @@ struct mismatch {
 	uint32_t other_txn; /* store number, or STORE_NONE */
 	struct store_record *record;
 	unsigned expected_error;
+	bool passed; /* MISMATCH_CONFLICT: the statement passed the row by */
 	struct eval_result expected; /* MISMATCH_RESULT; in the scratch arena */
 	uint64_t expected_affected, expected_matched;
 	const struct execution_rows *final; /* MISMATCH_FINAL: what was found */
