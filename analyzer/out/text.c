@@ -316,16 +316,40 @@ static void example_text(
 		statement_text(out, page, "made unknown by", &reason->culprit);
 }
 
+/* How much of the trace the verdict rests on. */
+static void decided_text(struct buf *out, const struct verdict_context *context, const struct verdict *verdict)
+{
+	uint64_t open = verdict->undecided + verdict->unsupported;
+	const char *unit = context->statements ? "statement" : "operation";
+
+	buf_add_char(out, '\n');
+	if (!open) {
+		buf_add_str(out, verdict->decided == 1 ? "" : "all ");
+		text_add_count(out, verdict->decided);
+		buf_printf(out, " %s%s decided\n", unit, verdict->decided == 1 ? "" : "s");
+		return;
+	}
+	text_add_count(out, open);
+	buf_add_str(out, " of ");
+	text_add_count(out, open + verdict->decided);
+	buf_printf(out, " %ss not decided", unit);
+	if (verdict->unsupported) {
+		buf_add_str(out, ", of which ");
+		text_add_count(out, verdict->unsupported);
+		buf_add_str(out, " are not modelled");
+	}
+	if (verdict->open_sessions) {
+		buf_add_str(out, ", in ");
+		text_add_count(out, verdict->open_sessions);
+		buf_add_str(out, verdict->open_sessions == 1 ? " session" : " sessions");
+	}
+	buf_add_char(out, '\n');
+}
+
 static void coverage_text(struct buf *out, const struct page *page,
 	const struct verdict_context *context, const struct verdict *verdict)
 {
-	buf_add_str(out, "\ndecided ");
-	text_add_count(out, verdict->decided);
-	buf_add_str(out, ", undecided ");
-	text_add_count(out, verdict->undecided);
-	buf_add_str(out, ", unsupported ");
-	text_add_count(out, verdict->unsupported);
-	buf_add_char(out, '\n');
+	decided_text(out, context, verdict);
 	for (size_t i = 0; i < verdict->reason_count; i++) {
 		struct buf line = BUF_INIT;
 

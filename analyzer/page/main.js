@@ -34,7 +34,7 @@ function verdictSentence(check) {
   if (check.verdict === "violated")
     return n.violation ? `${parts.join(", ")}.` : `A level that was asked for does not hold. ${parts.join(", ")}`;
   if (check.verdict === "ok") return `${parts.length ? `No violation; ${parts.join(", ")}` : "Nothing was found"}, on complete evidence.`;
-  return `No violation was found, but the evidence is incomplete: ${plural(check.coverage.undecided, "operation")} undecided, ${count(check.coverage.unsupported)} unsupported.`;
+  return `No violation was found, but the evidence is incomplete: ${plural(check.coverage.undecided, "statement")} undecided, ${count(check.coverage.unsupported)} unsupported.`;
 }
 
 function traceSection(trace, number) {

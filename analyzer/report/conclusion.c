@@ -494,6 +494,8 @@ static void coverage_json(struct json *json, const struct verdict *verdict)
 	uint_json(json, "decided", verdict->decided);
 	uint_json(json, "undecided", verdict->undecided);
 	uint_json(json, "unsupported", verdict->unsupported);
+	if (verdict->open_sessions)
+		uint_json(json, "sessions", verdict->open_sessions);
 	json_key(json, "reasons");
 	json_begin_object(json);
 	for (size_t i = 0; i < verdict->reason_count; i++)

@@ -729,7 +729,7 @@ static bool add_statements(struct adya *a, const struct level_answers *answers)
 	const struct history *h = a->history;
 	uint64_t counts[OPEN_REASON_COUNT] = {0};
 	uint32_t first[OPEN_REASON_COUNT] = {0};
-	bool lacks = false;
+	bool *sessions = mem_zero(h->session_count, sizeof(*sessions)), lacks = false;
 
 	for (uint32_t i = 0; i < h->stmt_count; i++) {
 		enum open_reason reason;
@@ -743,6 +743,8 @@ static bool add_statements(struct adya *a, const struct level_answers *answers)
 			continue;
 		}
 		lacks |= reason == OPEN_UNVERIFIED;
+		a->verdict->open_sessions += !sessions[h->stmts[i].session];
+		sessions[h->stmts[i].session] = true;
 		if (!counts[reason]++ || h->stmts[i].begin_seq < h->stmts[first[reason]].begin_seq)
 			first[reason] = i;
 	}
@@ -757,6 +759,7 @@ static bool add_statements(struct adya *a, const struct level_answers *answers)
 					.number = stmt->number},
 				NULL);
 	}
+	free(sessions);
 	return lacks;
 }
 

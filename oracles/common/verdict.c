@@ -153,6 +153,7 @@ void verdict_undecided(struct verdict *verdict, const char *reason, uint64_t cou
 void verdict_forget_coverage(struct verdict *verdict)
 {
 	verdict->decided = verdict->undecided = verdict->unsupported = 0;
+	verdict->open_sessions = 0;
 	verdict->reason_count = 0;
 }
 

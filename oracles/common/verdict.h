@@ -193,6 +193,7 @@ struct verdict {
 	struct verdict_level levels[VERDICT_LEVELS_MAX];
 	size_t level_count;
 	uint64_t decided, undecided, unsupported;
+	uint64_t open_sessions; /* sessions with a statement that is undecided or unsupported; 0: not known */
 	uint64_t chosen; /* reads of a row for which the explanation chose one of several possible versions */
 	struct verdict_reason reasons[VERDICT_REASONS_MAX];
 	size_t reason_count;

@@ -476,6 +476,8 @@ static void add_example(struct mvcc *m, const char *reason, size_t at)
 
 static void count_statements(struct mvcc *m)
 {
+	bool *open = mem_zero(m->schedule->execution->session_count + 1, sizeof(*open));
+
 	for (size_t i = 0; i < m->schedule->stmt_count; i++) {
 		const struct stmt_run *run = &m->runs[i];
 		struct mvcc_judged judged = {.stmt = m->schedule->stmts[i].in};
@@ -506,7 +508,10 @@ static void count_statements(struct mvcc *m)
 			break;
 		}
 		tell(m, &judged);
+		m->verdict->open_sessions += judged.reason && !open[judged.stmt->session];
+		open[judged.stmt->session] |= judged.reason != NULL;
 	}
+	free(open);
 }
 
 void mvcc_check(const struct schedule *schedule, const struct mvcc_options *options,

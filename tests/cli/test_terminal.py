@@ -39,7 +39,7 @@ def test_order_of_telling():
     first = data["findings"][0]
     places = [out.index(part) for part in (
         ": violated\n", "promised:  ", "fails:     ", "  finding ", first["id"], f"\n{first['class']}",
-        "┌─► " + first["edges"][0]["from"], "└────┘", "\ndecided ", "\nnext:\n", "isotrace explain", "isotrace report")]
+        "┌─► " + first["edges"][0]["from"], "└────┘", " decided\n", "\nnext:\n", "isotrace explain", "isotrace report")]
     assert places == sorted(places), places
     for finding in data["findings"]:
         assert finding["id"] in out
