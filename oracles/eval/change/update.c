@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "eval/change/change.h"
+#include "eval/limits/guards.h"
 #include "eval/operator/comparison.h"
 #include "eval/query/query.h"
 #include "eval/value/temporal.h"
@@ -28,13 +29,8 @@ static struct eval_change *change_compile(struct compiler *c, const struct sql_t
 	struct eval_change *change = arena_zero(c->arena, sizeof(*change));
 	struct node *offset;
 
-	if (!ref || ref->next || ref->kind != SQL_TABLE_NAME)
-		return outcome_unsupported(c->outcome, LIMIT_SEVERAL_TABLES);
-	if (ref->u.name.partitions || ref->u.name.portion.ptr ||
-		ref->system_time != SQL_SYSTEM_TIME_NONE)
-		return outcome_unsupported(c->outcome, LIMIT_PARTITION_FOR_PORTION_OF);
-	if (with)
-		return outcome_unsupported(c->outcome, LIMIT_WITH_BEFORE_UPDATE_OR_DELETE);
+	if (change_refused(c, ref, with))
+		return NULL;
 	change->table = c->source ? c->source->table(c->source->ctx, &ref->u.name.table) : NULL;
 	if (!change->table)
 		return outcome_error(c->outcome, 1146, "no such table");
@@ -64,10 +60,8 @@ struct eval_change *eval_delete_compile(struct arena *arena, const struct sql_de
 	struct compiler c = compiler_begin(arena, env, source, outcome);
 	struct eval_change *change;
 
-	if (del->before || (del->flags & SQL_DML_HISTORY))
-		return outcome_unsupported(outcome, LIMIT_DELETE_HISTORY);
-	if (del->targets)
-		return outcome_unsupported(outcome, LIMIT_SEVERAL_TABLES);
+	if (delete_refused(&c, del))
+		return NULL;
 	change = change_compile(
 		&c, del->from, del->with, del->where, del->order, del->limit, NULL, del->flags);
 	if (change)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "eval/change/change.h"
+#include "eval/limits/guards.h"
 #include "eval/operator/comparison.h"
 #include "eval/query/query.h"
 #include "server/errors.h"
@@ -104,13 +105,10 @@ struct eval_join *eval_join_compile(struct arena *arena, const struct sql_stmt *
 	const struct cte *ctes = NULL;
 	const struct sql_expr *where;
 
-	if (!update && stmt->kind != SQL_STMT_DELETE)
-		return outcome_unsupported(outcome, LIMIT_NOT_UPDATE_OR_DELETE);
+	if (join_change_refused(&c, stmt))
+		return NULL;
 	with = update ? stmt->u.update->with : stmt->u.del->with;
 	where = update ? stmt->u.update->where : stmt->u.del->where;
-	if ((update && (stmt->u.update->order || stmt->u.update->limit)) ||
-		(!update && (stmt->u.del->order || stmt->u.del->limit)))
-		return outcome_unsupported(outcome, LIMIT_ORDER_BY_OR_LIMIT_OVER_SEVERAL_TABLES);
 	join->query = q;
 	join->flags = EVAL_ASSIGN_UPDATE;
 	if ((update ? stmt->u.update->flags : stmt->u.del->flags) & SQL_DML_IGNORE)

@@ -44,6 +44,10 @@ struct guarded {
 	const struct window *window;
 	const struct sql_window *definition; /* of the window */
 	enum aggregate_kind kind;
+	const struct sql_stmt *stmt;
+	const struct sql_delete *del;
+	const struct sql_table_ref *ref;
+	const struct sql_with *with;
 };
 
 static inline const struct eval_type *type_at(const struct guarded *g, uint32_t i)
@@ -188,5 +192,11 @@ bool window_number_refused(struct compiler *c, const struct window *w) MUST_CHEC
 bool window_aggregate_refused(struct compiler *c, const struct sql_expr *e,
 	enum aggregate_kind kind) MUST_CHECK;
 bool window_refused(struct compiler *c, const struct window *w) MUST_CHECK;
+
+/* UPDATE and DELETE: of one table; DELETE's own; of several tables. */
+bool change_refused(struct compiler *c, const struct sql_table_ref *ref,
+	const struct sql_with *with) MUST_CHECK;
+bool delete_refused(struct compiler *c, const struct sql_delete *del) MUST_CHECK;
+bool join_change_refused(struct compiler *c, const struct sql_stmt *stmt) MUST_CHECK;
 
 #endif
