@@ -34,7 +34,9 @@
 enum {
 	BUDGET_DEFAULT = 20000, /* ways tried a contradiction */
 	BUDGET_AGAIN = 50,     /* ... for each so many that come to a state from which all was tried */
-	WORK_MAX = 20000000,   /* rows and transactions, summed over events: more takes too long */
+	WORK_MAX = 20000000,   /* rows and transactions, summed over events, for each contradiction ... */
+	WORK_MORE = 400000000, /* ... and for one that needs more, about half a minute, ... */
+	WORK_ALL = 1000000000, /* ... as long as all together have not had so much */
 	POINTS_MAX = 8192,     /* choices that can still be changed */
 	CLOSED_MAX = 65536,    /* ... and those between them that need not be */
 	CLOSE_EVERY = 32,      /* new choices after which all are looked at */
@@ -666,13 +668,22 @@ static uint64_t state_size(const struct mvcc *m)
 	return size;
 }
 
+/* The work of the contradiction that is being explained.  A few that need more may have it; where many do, the trace would
+ * take hours. */
+static bool takes_too_long(const struct mvcc *m)
+{
+	uint64_t left = m->search.extra_work < WORK_ALL ? WORK_ALL - m->search.extra_work : 0;
+
+	return m->search.work > WORK_MAX + (left < WORK_MORE ? left : WORK_MORE);
+}
+
 /* Was all tried from here?  Otherwise it will have been when the search comes here again. */
 static bool was_here(struct mvcc *m, enum place at)
 {
 	uint64_t digest;
 	uint32_t *slot;
 
-	if (!m->search.dead_ends || m->search.script < m->search.choice_count || m->search.work > WORK_MAX || !state_digest(m, at, &digest))
+	if (!m->search.dead_ends || m->search.script < m->search.choice_count || takes_too_long(m) || !state_digest(m, at, &digest))
 		return false;
 	if (state_size(m) > WORK_EVENT)
 		m->search.work += state_size(m) - WORK_EVENT;
@@ -1020,11 +1031,11 @@ static uint64_t phase_budget(const struct mvcc *m, enum phase phase)
 	if (phase == PHASE_OWN)
 		return BUDGET_QUICK;
 	if (phase == PHASE_FLIP)
-		return m->search.work > WORK_MAX ? 0 : BUDGET_FLIP;
+		return takes_too_long(m) ? 0 : BUDGET_FLIP;
 	if (m->options->budget)
 		return m->options->budget;
 	/* Where it can be no finding any more, it is not worth so much time. */
-	return (m->search.choices_lost && !m->schedule->one_at_a_time) || m->search.work > WORK_MAX ? BUDGET_QUICK : BUDGET_DEFAULT;
+	return (m->search.choices_lost && !m->schedule->one_at_a_time) || takes_too_long(m) ? BUDGET_QUICK : BUDGET_DEFAULT;
 }
 
 static bool is_in_phase(const struct mvcc *m, const struct choice *p, const struct failure *f)
@@ -1151,6 +1162,8 @@ static void end_failure(struct mvcc *m, struct failure *f)
 		m->search.choices[i].first = choice_taken(&m->search.choices[i]);
 		m->search.choices[i].tried = 0;
 	}
+	if (f->any && m->search.work > WORK_MAX)
+		m->search.extra_work += m->search.work - WORK_MAX;
 	f->any = false;
 	m->search.dead_ends = NULL;
 	m->search.settled = false;

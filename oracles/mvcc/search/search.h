@@ -94,6 +94,7 @@ struct search {
 	struct map *dead_ends; /* states from which no way was found (state_digest.h); NULL: they are not kept */
 	bool at_dead_end;      /* ... and the search has come to one of them */
 	uint64_t work;         /* since the contradiction that is being explained */
+	uint64_t extra_work;   /* what contradictions before it had beyond WORK_MAX */
 	struct mismatch mismatch;
 	uint32_t accepted[ACCEPTED_MAX]; /* statements whose answer is a contradiction and is taken as it is */
 	bool accepted_open[ACCEPTED_MAX]; /* of those: whether it is one cannot be decided */
