@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "base/output.h"
+#include "base/text.h"
 #include "base/version.h"
 #include "cluster/cluster.h"
 #include "commands/proxy_options.h"
@@ -185,6 +187,33 @@ static bool read_listen(const struct proxy_options *options, struct proxy *proxy
 	return true;
 }
 
+/* Room for the rows of tables with --snapshot-rows=auto: a staging database as a rule, and no disk is filled by them. */
+static uint64_t snapshot_room(const char *output)
+{
+	static const uint64_t most = (uint64_t)2 << 30;
+	const char *slash = strrchr(output, '/');
+	char *folder = slash ? mem_strdup(output) : mem_strdup(".");
+	struct statvfs at;
+	uint64_t room = most;
+
+	if (slash)
+		folder[slash - output + 1] = '\0';
+	if (statvfs(folder, &at) == 0 && (uint64_t)at.f_bavail * at.f_frsize / 8 < room)
+		room = (uint64_t)at.f_bavail * at.f_frsize / 8;
+	free(folder);
+	return room;
+}
+
+static bool read_snapshot(const struct proxy_options *options, uint64_t *rows, uint64_t *bytes)
+{
+	*rows = *bytes = UINT64_MAX;
+	if (strcmp(options->snapshot_rows, "auto") == 0) {
+		*bytes = snapshot_room(options->output);
+		return true;
+	}
+	return text_number(span_str(options->snapshot_rows), rows);
+}
+
 static bool read_tls(const struct proxy_options *options, struct proxy *proxy, struct err *err)
 {
 	bool decrypts = options->tls == RELAY_TLS_AS_CLIENT || options->tls == RELAY_TLS_TERMINATE;
@@ -326,6 +355,9 @@ static struct db_address address_of(
 static void fill_context(
 	struct proxy *proxy, struct proxy_context *c, const struct proxy_options *options)
 {
+	uint64_t rows = 0, bytes = 0;
+
+	(void)read_snapshot(options, &rows, &bytes);
 	c->options = (struct server_context_options){
 		.login = {.user = options->user,
 			.password = options->password ? options->password : getenv("MYSQL_PWD"),
@@ -335,7 +367,9 @@ static void fill_context(
 			.tls_ca = options->tls_ca},
 		.databases = options->databases.items,
 		.database_count = options->databases.count,
-		.rows_max = options->snapshot_rows,
+		.rows_max = rows,
+		.bytes_max = bytes,
+		.snapshot_rows = options->snapshot_rows,
 		.values = &proxy->capture.values,
 		.instrument = options->instrument ? &c->tables : NULL,
 		.filter = atomic_load(&proxy->capture.filter),
@@ -396,12 +430,11 @@ static void tell_cut(const struct proxy *proxy, const struct server_context *con
 
 	if (!context->cut_count || !proxy->say)
 		return;
-	proxy->say("%zu of %zu tables %s more than %llu rows (%s.%s%s): the others are not in the "
-		   "trace, and isotrace check --oracle mvcc cannot judge what reads them; see "
-		   "--snapshot-rows",
+	proxy->say("%zu of %zu tables %s more rows than --snapshot-rows=%s keeps (%s.%s%s): the others are not in "
+		   "the trace, and isotrace check --oracle mvcc cannot judge what reads them",
 		context->cut_count, context->count, context->cut_count == 1 ? "has" : "have",
-		(unsigned long long)context->options->rows_max, first->database.data,
-		first->name.data, context->cut_count == 1 ? "" : " ...");
+		context->options->snapshot_rows, first->database.data, first->name.data,
+		context->cut_count == 1 ? "" : " ...");
 }
 
 /* Before the first client: variables of all nodes, tables and rows of the first. */
@@ -623,6 +656,7 @@ static enum exit_status run(const struct command *command, int argc, char **argv
 	struct reading reading = {.command = command, .argc = argc, .argv = argv};
 	struct proxy *proxy;
 	enum exit_status status;
+	uint64_t rows, bytes;
 	struct err err;
 	char **args;
 	int count;
@@ -642,6 +676,8 @@ static enum exit_status run(const struct command *command, int argc, char **argv
 	if (!trace_compression_level(options.compression, &options.compression_level))
 		return command_misused(
 			command, "--compression takes off, fast, or a level from 1 to 19");
+	if (!read_snapshot(&options, &rows, &bytes))
+		return command_misused(command, "--snapshot-rows takes a number of rows, or auto");
 	proxy = mem_zero(1, sizeof(*proxy));
 	if (!read_capture(options.capture, &proxy->capture.levels)) {
 		proxy_free(proxy);

@@ -151,10 +151,10 @@ const struct option_def proxy_option_table[] = {
 		.help = "tables of this database; may be given several times"},
 	{.name = "snapshot-rows",
 		.argument = "N",
-		OPTION_UINT(struct proxy_options, snapshot_rows),
-		.preset = "10000",
-		.help = "rows of each table to keep, before and after, in primary-key order; 0: "
-			"none"},
+		OPTION_STRING(struct proxy_options, snapshot_rows),
+		.preset = "auto",
+		.help = "rows of each table to keep, before and after, in primary-key order; 0: none; auto: all, but at "
+			"most 2 GiB of them, and an eighth of the free space where the trace is written"},
 
 	OPTION_HEADING("Nodes and clusters"),
 	{.name = "poll-interval",
@@ -305,7 +305,7 @@ struct proxy_options proxy_options_default(void)
 	return (struct proxy_options){
 		.output = "isorec.itr",
 		.capture = "statements,params,results",
-		.snapshot_rows = 10000,
+		.snapshot_rows = "auto",
 		.sample = 1,
 		.sessions_max = 10000,
 		.value_max = 1 << 20,

@@ -14,7 +14,7 @@ struct proxy_options {
 	const char *tls_cert, *tls_key, *tls_ca;
 	const char *only_table, *skip_table, *redact, *redact_key;
 	const char *only_user, *skip_user, *only_database, *skip_database;
-	uint64_t snapshot_rows;
+	const char *snapshot_rows;
 	uint64_t workers, sample, sessions_max, rows_max;
 	uint64_t result_bytes_max, value_max, packet_max, buffer, segment_size, total_size;
 	uint64_t connect_timeout, drain_timeout, flush_interval;

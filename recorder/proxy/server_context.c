@@ -405,6 +405,36 @@ static struct wire_column column_of(const MYSQL_FIELD *field)
 	return column;
 }
 
+/* How many rows there is room for, by what the server thinks a row has; one more tells that there are more.  So a table that
+ * is far too large is not read to its end. */
+static uint64_t rows_with_room(const struct server_context *context, MYSQL *db, const struct context_table *table)
+{
+	enum { ROW_BYTES_MIN = 16 };
+	const struct server_context_options *options = context->options;
+	uint64_t left, length = 0;
+	struct buf sql = BUF_INIT;
+	MYSQL_RES *result = NULL;
+	MYSQL_ROW row;
+
+	if (options->bytes_max == UINT64_MAX)
+		return options->rows_max;
+	left = options->bytes_max > context->row_bytes ? options->bytes_max - context->row_bytes : 0;
+	buf_add_str(&sql, "select avg_row_length from information_schema.tables where table_schema = ");
+	query_add_quoted(&sql, db, buf_span(&table->database));
+	buf_add_str(&sql, " and table_name = ");
+	query_add_quoted(&sql, db, buf_span(&table->name));
+	if (mysql_real_query(db, sql.data, (unsigned long)sql.len) == 0)
+		result = mysql_store_result(db);
+	row = result ? mysql_fetch_row(result) : NULL;
+	if (row && row[0])
+		length = strtoull(row[0], NULL, 10);
+	if (result)
+		mysql_free_result(result);
+	buf_release(&sql);
+	left /= length > ROW_BYTES_MIN ? length : ROW_BYTES_MIN;
+	return left < options->rows_max ? left : options->rows_max;
+}
+
 static bool table_rows(struct server_context *context, MYSQL *db, struct capture_node *node, size_t index,
 	const char *moment, struct err *err)
 {
@@ -417,7 +447,7 @@ static bool table_rows(struct server_context *context, MYSQL *db, struct capture
 	MYSQL_RES *result = NULL;
 	MYSQL_ROW row;
 	unsigned count;
-	uint64_t rows = 0;
+	uint64_t rows = 0, rows_max = rows_with_room(context, db, table);
 	bool ok = false, complete = true;
 
 	qualified(&name, table);
@@ -428,7 +458,7 @@ static bool table_rows(struct server_context *context, MYSQL *db, struct capture
 		       !instrument_table_exact(instrumented(context, table));
 	if (table->columns.len)
 		buf_printf(&sql, " order by %s", table->columns.data);
-	buf_printf(&sql, " limit %llu", (unsigned long long)context->options->rows_max + 1);
+	buf_printf(&sql, " limit %llu", (unsigned long long)rows_max + (rows_max < UINT64_MAX));
 	if (mysql_real_query(db, sql.data, (unsigned long)sql.len) == 0)
 		result = mysql_use_result(db);
 	if (!result) {
@@ -451,9 +481,10 @@ static bool table_rows(struct server_context *context, MYSQL *db, struct capture
 	pack_array_open(&part.rows);
 	while ((row = mysql_fetch_row(result))) {
 		msgpack_packer pk = pack_into(&part.rows);
+		size_t before_row = part.rows.len;
 
 		/* The rest is read, not kept: the connection must be free for the next table. */
-		if (rows++ >= context->options->rows_max) {
+		if (rows++ >= rows_max || context->row_bytes > context->options->bytes_max) {
 			complete = false;
 			continue;
 		}
@@ -470,6 +501,7 @@ static bool table_rows(struct server_context *context, MYSQL *db, struct capture
 			!instrument_pack_version(&part.versions, answer_field(result, row, count)))
 			buf_add_char(&part.versions, (char)0xc0); /* nil: no version */
 		part.count++;
+		context->row_bytes += part.rows.len - before_row;
 		if (part.rows.len >= CAPTURE_PART_SIZE)
 			part_flush(&part, false, false);
 	}
@@ -508,6 +540,7 @@ bool server_context_rows(struct server_context *context, struct capture_node *no
 	if (mysql_query(db, "set session transaction isolation level repeatable read") ||
 		mysql_query(db, "start transaction with consistent snapshot"))
 		ok = db_error(db, node->name, "cannot begin a consistent snapshot", err);
+	context->row_bytes = 0;
 	for (size_t i = 0; ok && i < context->count; i++)
 		ok = table_rows(context, db, node, i, moment, err);
 	mysql_close(db);

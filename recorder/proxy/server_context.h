@@ -20,7 +20,9 @@ struct server_context_options {
 	struct db_login login;        /* without a user there is no context */
 	const char *const *databases; /* NULL or empty: all but the server's own */
 	size_t database_count;
-	uint64_t rows_max; /* of a table; 0: no rows */
+	uint64_t rows_max; /* of a table; 0: no rows; UINT64_MAX: as many as bytes_max allows */
+	const char *snapshot_rows; /* the same as it was given, for messages */
+	uint64_t bytes_max; /* of the rows of all tables, at one moment; UINT64_MAX: any */
 	const struct values_limits *values;
 	struct instrument_tables *instrument; /* prepared tables; NULL: they are not looked for */
 	const struct filter *filter; /* of tables; NULL: all */
@@ -39,6 +41,7 @@ struct server_context {
 	struct context_table *tables;
 	size_t count, capacity;
 	bool programs_told;
+	uint64_t row_bytes; /* kept of this moment */
 	size_t cut_count; /* tables of which rows were left out for being too many */
 	size_t first_cut; /* its number, where there is one */
 };
