@@ -41,7 +41,7 @@ enum {
 	CLOSED_MAX = 65536,    /* ... and those between them that need not be */
 	CLOSE_EVERY = 32,      /* new choices after which all are looked at */
 	TRAIL_TRIM = 65536,    /* entries behind which the search cannot go back */
-	WORK_EVENT = 500,      /* an event costs as much as so many rows, or as those that there are */
+	WORK_EVENT = 100,      /* an event costs as much as so many rows, or as those that there are */
 	BUDGET_QUICK = 200,    /* ... in a phase before the last, or where it would take too long */
 	BUDGET_FLIP = 500,    /* ... that changes one choice only, and what follows for those concerned */
 	FLIP_POINTS_MAX = 256, /* ... of the latest */
@@ -1015,6 +1015,7 @@ struct failure {
 	size_t failed_count;
 	enum phase phase;
 	size_t flip;      /* PHASE_FLIP: the choice that is changed */
+	uint64_t view_seq; /* ... of those before this moment: when the read view of a plain read that contradicts was there */
 	uint64_t follows; /* ways tried of what follows from it */
 };
 
@@ -1062,9 +1063,23 @@ static bool take_next(struct mvcc *m, struct failure *f)
 
 /* Only what was before what is changed by itself: the last way of other choices is often that nothing is known,
  * which explains everything. */
-static bool can_flip(const struct choice *p)
+static bool can_flip(const struct mvcc *m, const struct failure *f, const struct choice *p)
 {
+	/* What a read view has was decided before it was made, but for what was written. */
+	if (scope(p) != SCOPE_ALL && m->schedule->events[p->event].seq > f->view_seq)
+		return false;
 	return p->order && !p->closed && p->tried + 1 < p->options;
+}
+
+/* When the read view was there that a contradicting plain read has; UINT64_MAX: it is no such read, or not known. */
+static uint64_t view_made(const struct mvcc *m)
+{
+	uint32_t stmt = m->search.mismatch.stmt, maker;
+
+	if (m->search.mismatch.kind != MISMATCH_RESULT || stmt == STORE_NONE || !sees_snapshot(m, stmt))
+		return UINT64_MAX;
+	maker = m->store.txns[m->schedule->stmts[stmt].txn + 1].view_stmt;
+	return maker == STORE_NONE ? UINT64_MAX : record_of(m, maker)->seq;
 }
 
 /* The next way in which one choice is another one. */
@@ -1081,7 +1096,7 @@ static bool next_flip(struct mvcc *m, struct failure *f)
 		m->search.choice_count--;
 	}
 	f->follows = 0;
-	if (f->flip < f->way_count && can_flip(&m->search.choices[f->flip])) {
+	if (f->flip < f->way_count && can_flip(m, f, &m->search.choices[f->flip])) {
 		m->search.choice_count = f->flip + 1;
 		return take_next(m, f);
 	}
@@ -1092,7 +1107,7 @@ static bool next_flip(struct mvcc *m, struct failure *f)
 		*p = f->way[f->flip];
 		p->before = before; /* the way's is of a state that was built anew since */
 		m->search.choice_count = f->flip + 1;
-		if (can_flip(p))
+		if (can_flip(m, f, p))
 			return take_next(m, f);
 	}
 	return false;
@@ -1145,6 +1160,7 @@ static void note_failure(struct mvcc *m, struct failure *f)
 	f->tried = f->again = m->search.work = 0;
 	f->capped = false;
 	f->phase = first_phase(m);
+	f->view_seq = view_made(m);
 	MEM_RESERVE(f->way, m->search.choice_count + 1, f->way_capacity);
 	f->way_count = m->search.choice_count;
 	if (m->search.choice_count)
