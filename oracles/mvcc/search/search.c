@@ -41,7 +41,7 @@ enum {
 	CLOSED_MAX = 65536,    /* ... and those between them that need not be */
 	CLOSE_EVERY = 32,      /* new choices after which all are looked at */
 	TRAIL_TRIM = 65536,    /* entries behind which the search cannot go back */
-	WORK_EVENT = 100,      /* an event costs as much as so many rows, or as those that there are */
+	WORK_EVENT = 500,      /* an event costs as much as so many rows, or as those that there are */
 	BUDGET_QUICK = 200,    /* ... in a phase before the last, or where it would take too long */
 	BUDGET_FLIP = 500,    /* ... that changes one choice only, and what follows for those concerned */
 	FLIP_POINTS_MAX = 256, /* ... of the latest */
