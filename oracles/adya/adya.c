@@ -849,7 +849,7 @@ void adya_check(
 	for (size_t i = 0; i < cycles.count; i++)
 		add_cycle(&a, &cycles.cycles[i], false);
 	add_of_stronger_levels(&a, &cycles);
-	levels_decide(&a, &cycles, &answers);
+	levels_decide(&a, &cycles, !has_open_writes(&a), &answers);
 	if (a.dependencies.undecided[UNDECIDED_INEXACT] || a.dependencies.left_to_others)
 		add_suspicions(&a, &cycles);
 	for (uint32_t i = 0; i < a.limiter_count; i++) {

@@ -17,8 +17,7 @@ struct predicate_edge {
 	uint32_t seen;    /* the version in the predicate's version set */
 	uint32_t changed; /* the version that changed the matches */
 	bool forced;      /* it follows from the row's absence alone */
-	bool of_snapshot; /* the predicate was evaluated on its transaction's snapshot (positions.h) */
-	bool of_one_state; /* ... or on one of its statement: not by a locking read */
+	uint8_t read_kind; /* of the predicate: enum probe_read_kind */
 };
 
 /* Why a read gives no certain edges. */

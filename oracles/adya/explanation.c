@@ -43,8 +43,8 @@ struct chooser {
 
 static uint32_t view_of(const struct chooser *c, const struct history_op *op)
 {
-	return place_of_view(&c->positions, c->out->node_of[op->txn], op->stmt,
-		view_is_snapshot(&c->history->txns[op->txn], op->read_kind));
+	return place_of_view(&c->positions, c->out->node_of[op->txn], op->stmt, &c->history->txns[op->txn],
+		op->read_kind);
 }
 
 static bool has_view(const struct history_op *op)
@@ -57,6 +57,12 @@ static bool has_view(const struct history_op *op)
 static bool sees_one_state(const struct history_op *op)
 {
 	return op->read_kind == PROBE_READ_SNAPSHOT;
+}
+
+/* Does the view of a read come after the commits of what it saw and before those of what it missed? */
+static bool has_position(const struct history_txn *txn, uint8_t read_kind)
+{
+	return read_kind == PROBE_READ_SNAPSHOT || view_is_locked(txn, read_kind);
 }
 
 /* Versions follow each other in the order in which their transactions committed. */
@@ -101,7 +107,7 @@ static void constrain_by_reads(struct chooser *c)
 				continue;
 			if (link.writer != GRAPH_NONE && link.writer != node)
 				positions_seen(&c->positions, link.writer, view_of(c, op));
-			if (link.next < count && link.next != node && sees_one_state(op))
+			if (link.next < count && link.next != node && has_position(t, op->read_kind))
 				positions_missed(&c->positions, link.next, view_of(c, op));
 		}
 	}
@@ -114,15 +120,15 @@ static void constrain_by_predicates(struct chooser *c)
 	for (size_t i = 0; i < c->out->predicate_edge_count; i++) {
 		const struct predicate_edge *edge = &c->out->predicate_edges[i];
 		const struct history_predicate *p = &h->predicates[edge->predicate];
-		uint32_t view = place_of_view(
-			&c->positions, c->out->node_of[p->txn], p->stmt, edge->of_snapshot);
+		uint32_t view = place_of_view(&c->positions, c->out->node_of[p->txn], p->stmt, &h->txns[p->txn],
+			edge->read_kind);
 		uint32_t writer = node_of_version(c->b, edge->changed);
 
 		if (p->stmt == HISTORY_NONE)
 			continue;
 		if (h->versions[edge->changed].position <= h->versions[edge->seen].position)
 			positions_seen(&c->positions, writer, view);
-		else if (edge->of_one_state)
+		else if (has_position(&h->txns[p->txn], edge->read_kind))
 			positions_missed(&c->positions, writer, view);
 	}
 }
@@ -199,21 +205,23 @@ static bool is_possible(struct chooser *c, const struct choice *choice, uint32_t
 	return false;
 }
 
-/* The version that was current at the view. */
+/* The version that was current at the view.  Commits of later versions stand later (constrain_by_orders). */
 static uint32_t current_place(const struct chooser *c, const struct choice *choice)
 {
 	uint64_t view = c->positions.key[view_of(c, choice->op)];
-	uint32_t place = choice->count - 1;
+	uint32_t low = 0, high = choice->count;
 
-	while (place > 0) {
-		uint32_t node = node_of_version(c->b, choice->order[place]);
+	while (high - low > 1) {
+		uint32_t middle = low + (high - low) / 2, node = node_of_version(c->b, choice->order[middle]);
+		bool is_seen = node == GRAPH_NONE ||
+			       (node != choice->node && c->positions.key[place_of_commit(node)] < view);
 
-		if (node == GRAPH_NONE ||
-			(node != choice->node && c->positions.key[place_of_commit(node)] < view))
-			break;
-		place--;
+		if (is_seen)
+			low = middle;
+		else
+			high = middle;
 	}
-	return place;
+	return low;
 }
 
 /* The possible place next to `place`, passing by the nearest `skip` of them; HISTORY_NONE: there is none. */
@@ -232,15 +240,17 @@ static uint32_t nearest_possible(struct chooser *c, const struct choice *choice,
 /* Was the version there at some moment of the view's interval? */
 static bool is_within(const struct chooser *c, const struct choice *choice, uint32_t place)
 {
+	const struct history_stmt *stmt = &c->history->stmts[choice->op->stmt];
 	uint32_t view = view_of(c, choice->op);
+	bool locking = !sees_one_state(choice->op);
+	uint32_t begin = locking ? stmt->begin_seq : positions_begin(&c->positions, view);
+	uint32_t end = locking ? stmt->end_seq : positions_end(&c->positions, view);
 	uint32_t writer = node_of_version(c->b, choice->order[place]), next;
 
-	if (writer != GRAPH_NONE && writer != choice->node &&
-		c->positions.commit_begin[writer] > positions_end(&c->positions, view))
+	if (writer != GRAPH_NONE && writer != choice->node && c->positions.commit_begin[writer] > end)
 		return false;
 	next = place + 1 < choice->count ? node_of_version(c->b, choice->order[place + 1]) : GRAPH_NONE;
-	return next == GRAPH_NONE || next == choice->node ||
-	       c->positions.commit_end[next] >= positions_begin(&c->positions, view);
+	return next == GRAPH_NONE || next == choice->node || c->positions.commit_end[next] >= begin;
 }
 
 /* What was current, where the answer allows that; or else what was there in the view's interval. */
@@ -399,7 +409,7 @@ static bool choose_places(struct chooser *c)
 		current = current_place(c, &choice);
 		m->place = m->first = first_place(c, &choice, current);
 		if (m->place == HISTORY_NONE || m->place == current || m->kind == MEETING_RETURNED ||
-			!sees_one_state(choice.op))
+			!has_position(&c->history->txns[choice.op->txn], choice.op->read_kind))
 			continue;
 		view = view_of(c, choice.op);
 		node = node_of_version(c->b, choice.order[m->place]);

@@ -7,8 +7,11 @@
 #include "base/mem.h"
 
 enum {
-	ATTEMPTS_MAX = 64,                      /* explanations tried after the first */
-	ATTEMPT_EDGES_MAX = 100 * 1000 * 1000, /* edges of all their graphs together */
+	ATTEMPTS_MAX = 64,                    /* explanations tried after the first */
+	ATTEMPT_EDGES_MAX = 5 * 1000 * 1000, /* edges of all their graphs together */
+	/* Edges looked at for a cycle of an explanation.  Levels do not depend on it, and a cycle that is not the
+	 * shortest serves as well to find choices to give up. */
+	WITNESS_BUDGET = 100 * 1000,
 };
 
 /* The level that forbids a class of cycles and little else. */
@@ -117,12 +120,12 @@ static bool breaks_contract(const struct adya *a, const struct graph *explained,
 		if (!promised)
 			continue;
 		cut_level(a, explained, level, &cut);
-		cycles_find(&with, &cut, &(struct cycles_options){.budget = a->options->budget});
+		cycles_find(&with, &cut, &(struct cycles_options){.budget = WITNESS_BUDGET});
 		graph_release(&cut);
 		news = failing_levels(&with) & promised;
 		if (news) {
 			cut_level(a, &a->dependencies.graph, level, &cut);
-			cycles_find(&without, &cut, &(struct cycles_options){.budget = a->options->budget});
+			cycles_find(&without, &cut, &(struct cycles_options){.budget = WITNESS_BUDGET});
 			graph_release(&cut);
 			news &= ~failing_levels(&without);
 			cycles_release(&without);
@@ -189,7 +192,7 @@ static void find_explained(const struct adya *a, const struct graph *graph, stru
 	cycles_find(cycles, graph,
 		&(struct cycles_options){.session = a->options->session,
 			.realtime = a->options->realtime,
-			.budget = a->options->budget});
+			.budget = WITNESS_BUDGET});
 }
 
 /* The first explanation is the one that the contract is judged by: it alone keeps snapshots whole. */
@@ -211,7 +214,7 @@ static void judge_contract(struct adya *a, const struct graph *explained, bool i
 		free(open);
 }
 
-void levels_decide(struct adya *a, const struct cycles *certain, struct level_answers *out)
+void levels_decide(struct adya *a, const struct cycles *certain, bool can_hold, struct level_answers *out)
 {
 	const struct explanation *e = &a->dependencies.explanation;
 	uint64_t edges = 0;
@@ -235,7 +238,7 @@ void levels_decide(struct adya *a, const struct cycles *certain, struct level_an
 		if (attempt == 0)
 			judge_contract(a, &graph, explained.component_count > 0, out);
 		edges += graph.edge_count;
-		more = edges < ATTEMPT_EDGES_MAX && is_open(out) && try_others(a, out, &explained);
+		more = can_hold && edges < ATTEMPT_EDGES_MAX && is_open(out) && try_others(a, out, &explained);
 		graph_release(&graph);
 		cycles_release(&explained);
 		if (!more)

@@ -16,8 +16,9 @@ struct level_answers {
 	bool *open;
 };
 
-/* `certain`: the cycles of the certain edges. */
-void levels_decide(struct adya *a, const struct cycles *certain, struct level_answers *out);
+/* `certain`: the cycles of the certain edges.  `can_hold`: no level is in doubt for other reasons, so that further
+ * explanations are worth a try. */
+void levels_decide(struct adya *a, const struct cycles *certain, bool can_hold, struct level_answers *out);
 void levels_release(struct level_answers *answers);
 
 #endif

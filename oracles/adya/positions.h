@@ -45,17 +45,27 @@ static inline uint32_t place_of_commit(uint32_t node)
 	return node;
 }
 
-/* The view of a read of transaction `node`.  `stmt` is not HISTORY_NONE where `of_snapshot` is false. */
-static inline uint32_t place_of_view(
-	const struct positions *positions, uint32_t node, uint32_t stmt, bool of_snapshot)
-{
-	return of_snapshot ? positions->txn_count + node : 2 * positions->txn_count + stmt;
-}
 
 /* Is the view of such a read the one snapshot of its transaction? */
 static inline bool view_is_snapshot(const struct history_txn *txn, uint8_t read_kind)
 {
 	return read_kind == PROBE_READ_SNAPSHOT && txn->level >= LEVEL_REPEATABLE_READ;
+}
+
+/* Does such a read keep what it saw locked until its transaction ends?  Then what it saw was still current when
+ * that committed, and the commit is where it stands. */
+static inline bool view_is_locked(const struct history_txn *txn, uint8_t read_kind)
+{
+	return read_kind == PROBE_READ_CURRENT && txn->level >= LEVEL_REPEATABLE_READ;
+}
+
+/* The view of a read of transaction `node`.  `stmt` is not HISTORY_NONE. */
+static inline uint32_t place_of_view(const struct positions *positions, uint32_t node, uint32_t stmt,
+	const struct history_txn *txn, uint8_t read_kind)
+{
+	if (view_is_locked(txn, read_kind))
+		return place_of_commit(node);
+	return view_is_snapshot(txn, read_kind) ? positions->txn_count + node : 2 * positions->txn_count + stmt;
 }
 
 /* The interval of a place. */

@@ -74,8 +74,7 @@ static void add_predicate_edge(struct dependency_builder *b, const struct look *
 		out->predicate_edges, out->predicate_edge_count + 1, out->predicate_edge_capacity);
 	out->predicate_edges[out->predicate_edge_count] =
 		(struct predicate_edge){look->predicate, seen, changed, look->absent,
-			view_is_snapshot(&b->history->txns[look->p->txn], op->read_kind),
-			op->read_kind == PROBE_READ_SNAPSHOT};
+			op->read_kind};
 	add_edge(b, from, to, kind, (uint32_t)out->predicate_edge_count++);
 }
 
