@@ -117,10 +117,18 @@ static void note_judged(void *context, const struct mvcc_judged *judged)
 			statement_key(solving->execution->sessions[stmt->session].number, stmt->record.number), 1);
 }
 
-/* The solver reads statements and answers, not versions.  It does not run when the trace has no
- * initial rows and the oracle was not asked for by name. */
+/* The recorder looked at the server: it knows its variables.  So tables without initial rows were made in the trace,
+ * or their rows are learnt from answers. */
+static bool was_looked_at(const struct execution *execution)
+{
+	return execution_variable(execution, "sql_mode").ptr;
+}
+
+/* The solver reads statements and answers, not versions.  It does not run when the trace has
+ * versions and no initial rows, unless the oracle was asked for by name. */
 static bool check_mvcc(const struct judge_options *options, const char *path,
-	const struct contract *contract, struct verdict *verdict, struct solved *solved, struct err *err)
+	const struct contract *contract, bool versions, struct verdict *verdict, struct solved *solved,
+	struct err *err)
 {
 	struct execution_load_options load = {.salvage = options->salvage, .results_apart = true};
 	struct execution execution = {0};
@@ -129,7 +137,7 @@ static bool check_mvcc(const struct judge_options *options, const char *path,
 
 	if (!execution_load(&execution, path, &load, err))
 		return false;
-	solved->ran = options->oracle == ORACLE_MVCC;
+	solved->ran = options->oracle == ORACLE_MVCC || (!versions && was_looked_at(&execution));
 	for (size_t i = 0; i < execution.table_count; i++)
 		solved->ran |= execution.tables[i].has_initial;
 	if (solved->ran) {
@@ -227,7 +235,7 @@ static bool check_oracles(const struct judge_options *options, const char *path,
 	struct solved solved = {.ran = false};
 	bool versions = history->counts.probes > 0;
 	bool ok = options->oracle == ORACLE_ADYA || (options->oracle == ORACLE_AUTO && versions && !is_modelled(history)) ||
-		  check_mvcc(options, path, contract, verdict, &solved, err);
+		  check_mvcc(options, path, contract, versions, verdict, &solved, err);
 
 	if (ok && (options->oracle == ORACLE_ADYA || (options->oracle != ORACLE_MVCC && (versions || !solved.ran))))
 		check_adya(options, history, contract, &solved, verdict);
