@@ -41,15 +41,18 @@ struct chooser {
 
 /* ---- positions ---- */
 
-static uint32_t view_of(const struct chooser *c, const struct history_op *op)
-{
-	return place_of_view(&c->positions, c->out->node_of[op->txn], op->stmt, &c->history->txns[op->txn],
-		op->read_kind);
-}
-
+/* A read that no statement is known of has no interval. */
 static bool has_view(const struct history_op *op)
 {
 	return op->stmt != HISTORY_NONE;
+}
+
+static uint32_t view_of(const struct chooser *c, const struct history_op *op)
+{
+	if (!has_view(op))
+		return place_of_commit(c->out->node_of[op->txn]);
+	return place_of_view(&c->positions, c->out->node_of[op->txn], op->stmt, &c->history->txns[op->txn],
+		op->read_kind);
 }
 
 /* A locking read meets each row when it gets to it, which may be after a wait for another row: its rows need not be
@@ -240,9 +243,9 @@ static uint32_t nearest_possible(struct chooser *c, const struct choice *choice,
 /* Was the version there at some moment of the view's interval? */
 static bool is_within(const struct chooser *c, const struct choice *choice, uint32_t place)
 {
-	const struct history_stmt *stmt = &c->history->stmts[choice->op->stmt];
 	uint32_t view = view_of(c, choice->op);
-	bool locking = !sees_one_state(choice->op);
+	bool locking = !sees_one_state(choice->op) && has_view(choice->op);
+	const struct history_stmt *stmt = locking ? &c->history->stmts[choice->op->stmt] : NULL;
 	uint32_t begin = locking ? stmt->begin_seq : positions_begin(&c->positions, view);
 	uint32_t end = locking ? stmt->end_seq : positions_end(&c->positions, view);
 	uint32_t writer = node_of_version(c->b, choice->order[place]), next;
