@@ -14,26 +14,6 @@ enum {
 	WITNESS_BUDGET = 100 * 1000,
 };
 
-/* The level that forbids a class of cycles and little else. */
-static enum cycle_level level_against(enum cycle_class class)
-{
-	switch (class) {
-	case CYCLE_G0:
-		return CYCLE_PL_1;
-	case CYCLE_G1C:
-		return CYCLE_PL_2;
-	case CYCLE_G_SINGLE:
-		return CYCLE_PL_2PLUS;
-	case CYCLE_G_NONADJACENT:
-		return CYCLE_PL_SI;
-	case CYCLE_G2_ITEM:
-		return CYCLE_PL_2_99;
-	case CYCLE_G2:
-		return CYCLE_PL_3;
-	}
-	return CYCLE_PL_3;
-}
-
 /* ---- the contract ---- */
 
 /* The levels (bits of enum cycle_level) that the contract promises to transactions of a level. */
@@ -47,7 +27,7 @@ static unsigned promised_levels(const struct adya *a, uint8_t level)
 		if (contract_judge(a->options->contract, level,
 			    finding_class_of_cycle((enum cycle_class) class, CYCLE_PLAIN),
 			    &rule) == SEVERITY_VIOLATION)
-			promised |= 1u << level_against((enum cycle_class) class);
+			promised |= 1u << cycle_refutes((enum cycle_class) class);
 	}
 	return promised;
 }
@@ -78,15 +58,14 @@ static void cut_level(const struct adya *a, const struct graph *graph, uint8_t l
 }
 
 /* Chosen edges of forbidden cycles: their statements are open. */
-static bool mark_cycles(const struct adya *a, const struct cycles *cycles, unsigned forbidden, bool *open)
+static void mark_cycles(const struct adya *a, const struct cycles *cycles, unsigned forbidden, bool *open)
 {
 	const struct explanation *e = &a->dependencies.explanation;
-	bool marked = false;
 
 	for (size_t i = 0; i < cycles->count; i++) {
 		const struct cycle *cycle = &cycles->cycles[i];
 
-		if (cycle->order != CYCLE_PLAIN || !(forbidden >> level_against(cycle->class) & 1))
+		if (cycle->order != CYCLE_PLAIN || !(forbidden >> cycle_refutes(cycle->class) & 1))
 			continue;
 		for (uint32_t k = 0; k < cycle->length; k++) {
 			uint32_t detail = cycle->steps[k].detail, stmt;
@@ -95,10 +74,9 @@ static bool mark_cycles(const struct adya *a, const struct cycles *cycles, unsig
 				continue;
 			stmt = a->history->ops[e->meetings[e->edges[detail & ~EXPLANATION_CHOSEN].meeting].op].stmt;
 			if (stmt != HISTORY_NONE)
-				open[stmt] = marked = true;
+				open[stmt] = true;
 		}
 	}
-	return marked;
 }
 
 /* Is what the contract forbids in the explained graph, and not by certain edges alone?  Then the statements
@@ -171,7 +149,7 @@ static bool try_others(struct adya *a, const struct level_answers *out, const st
 		const struct cycle *cycle = &explained->cycles[i];
 		bool given_up = false;
 
-		if (out->levels[cycle->order][level_against(cycle->class)] != LEVEL_UNDECIDED &&
+		if (out->levels[cycle->order][cycle_refutes(cycle->class)] != LEVEL_UNDECIDED &&
 			out->levels[cycle->order][CYCLE_PL_3] != LEVEL_UNDECIDED)
 			continue;
 		for (uint32_t k = 0; k < cycle->length && !given_up; k++) {

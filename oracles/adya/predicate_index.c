@@ -143,18 +143,6 @@ static void add_comparison(
 		restrict_to(terms, column, constant->i, INT64_MAX);
 }
 
-/* 5 < k is k > 5 */
-static enum sql_op turned(enum sql_op op)
-{
-	if (op == SQL_OP_LT)
-		return SQL_OP_GT;
-	if (op == SQL_OP_LE)
-		return SQL_OP_GE;
-	if (op == SQL_OP_GT)
-		return SQL_OP_LT;
-	return op == SQL_OP_GE ? SQL_OP_LE : op;
-}
-
 static void add_binary(struct index_terms *terms, const struct sql_expr *expr, const struct int_names *names)
 {
 	struct constant constant;
@@ -163,7 +151,7 @@ static void add_binary(struct index_terms *terms, const struct sql_expr *expr, c
 	if (find_column(names, expr->u.binary.left, &column) && constant_of(expr->u.binary.right, &constant))
 		add_comparison(terms, column, (enum sql_op)expr->op, &constant);
 	else if (find_column(names, expr->u.binary.right, &column) && constant_of(expr->u.binary.left, &constant))
-		add_comparison(terms, column, turned((enum sql_op)expr->op), &constant);
+		add_comparison(terms, column, turned_comparison((enum sql_op)expr->op), &constant);
 }
 
 /* The range from the least to the greatest of a list. */

@@ -326,8 +326,7 @@ static struct range compared(enum sql_op op, wide value)
 	return r;
 }
 
-/* 5 < k is k > 5 */
-static enum sql_op turned(enum sql_op op)
+enum sql_op turned_comparison(enum sql_op op)
 {
 	if (op == SQL_OP_LT)
 		return SQL_OP_GT;
@@ -368,7 +367,7 @@ static struct range range_of(const struct int_node *node, uint32_t column)
 	if (node->kind == NODE_BINARY && is_column(node->left, column) && is_value(node->right))
 		return compared((enum sql_op)node->op, node->right->value.i);
 	if (node->kind == NODE_BINARY && is_column(node->right, column) && is_value(node->left))
-		return compared(turned((enum sql_op)node->op), node->left->value.i);
+		return compared(turned_comparison((enum sql_op)node->op), node->left->value.i);
 	if (node->negated)
 		return r;
 	if (node->kind == NODE_BETWEEN && is_column(node->left, column)) {

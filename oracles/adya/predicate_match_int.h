@@ -49,4 +49,7 @@ void int_range(const struct int_predicate *predicate, uint32_t column, wide *low
 bool int_is_range(
 	const struct int_predicate *predicate, uint32_t *column, wide *low, wide *high);
 
+/* 5 < k is k > 5. */
+enum sql_op turned_comparison(enum sql_op op);
+
 #endif

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bug.h"
 #include "base/mem.h"
 #include "common/graph/cycles.h"
 #include "values/edges.h"
@@ -509,25 +508,6 @@ static enum cycle_class class_of(const struct cycle *cycle)
 	return cycle->class;
 }
 
-static enum cycle_level refuted(enum cycle_class class)
-{
-	switch (class) {
-	case CYCLE_G0:
-		return CYCLE_PL_1;
-	case CYCLE_G1C:
-		return CYCLE_PL_2;
-	case CYCLE_G_SINGLE:
-		return CYCLE_PL_2PLUS;
-	case CYCLE_G_NONADJACENT:
-		return CYCLE_PL_SI;
-	case CYCLE_G2_ITEM:
-		return CYCLE_PL_2_99;
-	case CYCLE_G2:
-		return CYCLE_PL_3;
-	}
-	BUG("cycle class %d", (int)class);
-}
-
 static void report_cycles(struct judge *j, uint32_t examples)
 {
 	for (int o = 0; o < CYCLE_ORDER_COUNT; o++) {
@@ -545,7 +525,7 @@ static void report_cycles(struct judge *j, uint32_t examples)
 					continue;
 				}
 				report_cycle(&j->facts, cycle, finding_class_of_cycle((enum cycle_class)c, (enum cycle_order)o),
-					adya_level_names[o][refuted((enum cycle_class)c)], false,
+					adya_level_names[o][cycle_refutes((enum cycle_class)c)], false,
 					j->out);
 				if (first == SIZE_MAX)
 					first = j->out->finding_count - 1;

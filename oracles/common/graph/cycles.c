@@ -36,6 +36,25 @@ const char *cycle_level_name(enum cycle_level level)
 	return names[level];
 }
 
+enum cycle_level cycle_refutes(enum cycle_class class)
+{
+	switch (class) {
+	case CYCLE_G0:
+		return CYCLE_PL_1;
+	case CYCLE_G1C:
+		return CYCLE_PL_2;
+	case CYCLE_G_SINGLE:
+		return CYCLE_PL_2PLUS;
+	case CYCLE_G_NONADJACENT:
+		return CYCLE_PL_SI;
+	case CYCLE_G2_ITEM:
+		return CYCLE_PL_2_99;
+	case CYCLE_G2:
+		return CYCLE_PL_3;
+	}
+	BUG("cycle class %d", (int)class);
+}
+
 static bool is_rw(enum graph_kind kind)
 {
 	return GRAPH_MASK_RW >> kind & 1;

@@ -93,6 +93,8 @@ void cycles_release(struct cycles *cycles);
 enum cycle_class cycle_classify(const struct cycle_step *steps, uint32_t length);
 /* Has no predicate rw. */
 bool cycle_is_of_items(const struct cycle_step *steps, uint32_t length);
+/* The weakest level that forbids the class. */
+enum cycle_level cycle_refutes(enum cycle_class class);
 const char *cycle_class_name(enum cycle_class class);
 const char *cycle_level_name(enum cycle_level level);
 
