@@ -96,7 +96,13 @@ bool run_has_room(struct run *run); /* false: the bound of memory is reached */
 /* ---- failing ---- */
 
 struct eval_value run_error(struct run *run, unsigned error, const char *what);
+/* For the guards (limits/): the construct, or these values, are not modelled. */
 struct eval_value run_unsupported(struct run *run, enum eval_limit limit);
+/* For the rules: a step did not lead to a value, though the construct is modelled.  A bound was
+ * reached, a fact is not in the trace, or what the step needs is not known. */
+struct eval_value run_gives_up(struct run *run, enum eval_limit limit);
+/* What failed in another run fails in this one, for the same reason. */
+struct eval_value run_passes_on(struct run *run, const struct eval_outcome *other);
 /* Did it end with an error? */
 static inline bool run_erred(const struct run *run)
 {
@@ -219,7 +225,10 @@ struct compiler compiler_begin(struct arena *arena, const struct eval_env *env,
 struct node *compile_expr(struct compiler *c, const struct sql_expr *expr);
 struct node *node_new(
 	struct compiler *c, node_fn *fn, const struct sql_expr *expr, uint32_t arg_count);
+/* The same three while an expression is compiled; all return NULL. */
 void *compile_unsupported(struct compiler *c, enum eval_limit limit);
+void *compile_gives_up(struct compiler *c, enum eval_limit limit);
+void *compile_passes_on(struct compiler *c, const struct eval_outcome *other);
 /* To compute a constant while the statement is compiled, within bounds. */
 struct run compile_run(const struct compiler *c, struct eval_outcome *outcome);
 struct node *compile_error(struct compiler *c, unsigned error, const char *what);

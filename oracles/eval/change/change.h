@@ -5,6 +5,17 @@
 
 #include "eval/query/query.h"
 
+
+/* A value on its way into a column. */
+struct column_assign {
+	struct run *run;
+	const struct eval_table *table;
+	const struct eval_column *column;
+	const struct eval_type *type; /* the column's */
+	const struct eval_type *from; /* the value's */
+	bool strict, ignore;
+	bool numbers; /* NULL into an AUTO_INCREMENT column asks for the next number */
+};
 struct assignment {
 	uint32_t table, column;
 	struct node *value; /* NULL: DEFAULT */

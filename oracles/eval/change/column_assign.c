@@ -4,11 +4,12 @@
  * error; otherwise the nearest value is stored with a warning (the manual, "Server SQL Modes" and
  * "Out-of-Range and Overflow Handling").
  */
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
-
+#include "eval/change/change.h"
+#include "eval/limits/value_guards.h"
 #include "eval/operator/arithmetic.h"
+#include "eval/operator/comparison.h"
 #include "eval/operator/comparison.h"
 #include "eval/query/query.h"
 #include "eval/value/json.h"
@@ -16,25 +17,13 @@
 #include "eval/value/temporal.h"
 #include "server/errors.h"
 
-struct column_assign {
-	struct run *run;
-	const struct eval_table *table;
-	const struct eval_column *column;
-	const struct eval_type *type; /* the column's */
-	const struct eval_type *from; /* the value's */
-	bool strict, ignore;
-	bool numbers; /* NULL into an AUTO_INCREMENT column asks for the next number */
-};
-
-/* An error in strict mode, else a warning; true: go on. */
-static bool complain(struct column_assign *s, unsigned code, const char *what)
+/* An error in strict mode, else a warning. */
+static void complain(struct column_assign *s, unsigned code, const char *what)
 {
-	if (s->strict) {
+	if (s->strict)
 		run_error(s->run, code, what);
-		return false;
-	}
-	outcome_warn(s->run->outcome, code);
-	return true;
+	else
+		outcome_warn(s->run->outcome, code);
 }
 
 /* ---- integers ---- */
@@ -101,59 +90,6 @@ static int read_number(struct span s, struct decimal *d, bool *overflow)
 	return 1;
 }
 
-/* Blanks and tabs before a number are passed over everywhere, others not. */
-static bool begins_with_line_end(struct span s)
-{
-	size_t i = 0;
-
-	while (i < s.len && (s.ptr[i] == ' ' || s.ptr[i] == '\t'))
-		i++;
-	return i < s.len && is_blank(s.ptr[i]);
-}
-
-/* Strings whose number the servers read in ways of their own: bytes (not text) that end in a blank,
- * which is then more than a number, exponents near the least DOUBLE, and those beyond 32 bits, which wrap around. */
-static bool odd_number(const struct eval_value *v)
-{
-	struct span s = v->s;
-
-	if (v->kind != EVAL_STRING)
-		return false;
-	if (v->collation == COLLATION_BINARY && s.len && is_blank(s.ptr[s.len - 1]))
-		return true;
-	for (size_t i = 0; i + 4 < s.len; i++) {
-		if ((s.ptr[i] | 32) == 'e' && s.ptr[i + 1] == '-' && isdigit((unsigned char)s.ptr[i + 2]) &&
-			isdigit((unsigned char)s.ptr[i + 3]) && isdigit((unsigned char)s.ptr[i + 4]))
-			return true;
-		if ((s.ptr[i] | 32) == 'e') {
-			size_t digits = s.ptr[i + 1] == '+';
-
-			while (i + 1 + digits < s.len && isdigit((unsigned char)s.ptr[i + 1 + digits]))
-				digits++;
-			if (digits > 9)
-				return true;
-		}
-	}
-	return false;
-}
-
-static bool two_dots(struct span s)
-{
-	const char *first = memchr(s.ptr, '.', s.len);
-
-	return first && memchr(first + 1, '.', (size_t)(s.ptr + s.len - first - 1));
-}
-
-/* '1e 4', whose exponent DECIMALs have and integers have not. */
-static bool blank_exponent(struct span s)
-{
-	for (size_t i = 0; i + 2 < s.len; i++) {
-		if ((s.ptr[i] | 32) == 'e' && is_blank(s.ptr[i + 1]))
-			return true;
-	}
-	return false;
-}
-
 static bool in_range(const struct eval_type *t, wide w)
 {
 	return w >= int_min(t) && w <= int_max(t);
@@ -189,35 +125,19 @@ static struct eval_value assign_int(struct column_assign *s, const struct eval_v
 			return assign_wide(s, i.u);
 		}
 		read = read_number(v->s, &d, &overflow);
-		if (read && s->run->env->flavour == SQL_MYSQL && begins_with_line_end(v->s))
-			return run_unsupported(
-				s->run, LIMIT_MYSQL_TEXT_THAT_BEGINS_WITH_LINE_END_AS_INTEGER);
-		if (read && blank_exponent(v->s))
-			return run_unsupported(
-				s->run, LIMIT_EXPONENT_BEHIND_BLANK_STORED_AS_INTEGER);
+		if (assign_text_as_int_refused(s, v->s, read, &d, overflow))
+			return EVAL_NULL_VALUE;
 		if (read == 0)
 			complain(s, 1366, "not an integer");
-		else if (read == 2 && two_dots(v->s)) /* MariaDB takes '1.6.5' for 16 */
-			return run_unsupported(
-				s->run, LIMIT_NUMBER_WITH_TWO_DOTS_STORED_AS_INTEGER);
-		else if (read == 2 && s->run->env->flavour == SQL_MYSQL)
-			return run_unsupported(s->run, LIMIT_MYSQL_STRING_WITH_MORE_THAN_NUMBER);
 		else if (read == 2 && !overflow && in_range(s->type, wide_of_decimal(&d)))
 			complain(s, 1265, "data truncated");
-		/* MariaDB: the largest number of all. */
-		if ((overflow || decimal_int_digits(&d) > 18) && d.neg && s->type->is_unsigned)
-			return run_unsupported(s->run, LIMIT_HUGE_NEGATIVE_NUMBER_IN_STRING);
 		return assign_wide(
 			s, overflow ? ((wide)1 << 100) * (d.neg ? -1 : 1) : wide_of_decimal(&d));
 	case EVAL_DATE:
 	case EVAL_TIME:
 	case EVAL_DATETIME:
-		if (v->t.micro)
-			return run_unsupported(s->run, LIMIT_TIME_WITH_FRACTION_STORED_AS_INTEGER);
-		/* Of a column it was the number of its midnight. */
-		if (v->kind == EVAL_DATE && s->run->env->flavour == SQL_MYSQL &&
-			!run_mysql_has(s->run, MYSQL_DATE_AS_INTEGER))
-			return run_unsupported(s->run, LIMIT_MYSQL80_DATE_STORED_AS_INTEGER);
+		if (assign_time_as_int_refused(s, v))
+			return EVAL_NULL_VALUE;
 		return assign_wide(s, time_to_int(v));
 	case EVAL_NULL:
 	case EVAL_OPAQUE:
@@ -250,11 +170,11 @@ static struct eval_value assign_decimal(struct column_assign *s, const struct ev
 	}
 	if (cut && !overflow)
 		complain(s, s->run->env->flavour == SQL_MYSQL ? 1366 : 1265, "data truncated");
-	/* A string of more digits than a DECIMAL can have: MySQL 9.7 may leave 0 without strict mode. */
-	if (overflow && v->kind == EVAL_STRING && s->run->env->flavour == SQL_MYSQL)
-		return complain(s, 1366, "no DECIMAL")
-			       ? run_unsupported(s->run, LIMIT_MYSQL_STRING_BEYOND_DECIMAL_STORED)
-			       : EVAL_NULL_VALUE;
+	if (overflow && v->kind == EVAL_STRING && s->run->env->flavour == SQL_MYSQL) {
+		if (!assign_text_as_decimal_refused(s))
+			complain(s, 1366, "no DECIMAL");
+		return EVAL_NULL_VALUE;
+	}
 	if (d.neg && (d.count || overflow) && s->type->is_unsigned) {
 		complain(s, 1264, "out of range");
 		d = (struct decimal){0};
@@ -318,19 +238,6 @@ static struct eval_value assign_real(struct column_assign *s, const struct eval_
 
 /* ---- strings ---- */
 
-/* A product is kept in groups of nine digits behind the point, and without a last one that is zero; what
- * was read has all. */
-static bool ends_in_zero_group(uint32_t scale, struct span text)
-{
-	uint32_t digits = scale ? (scale - 1) % 9 + 1 : 0;
-
-	for (uint32_t i = 1; i <= digits && i <= text.len; i++) {
-		if (text.ptr[text.len - i] != '0')
-			return false;
-	}
-	return digits > 0;
-}
-
 static struct eval_value assign_text(struct column_assign *s, const struct eval_value *v)
 {
 	enum charset charset = collation_charset(s->type->collation);
@@ -345,29 +252,12 @@ static struct eval_value assign_text(struct column_assign *s, const struct eval_
 	bool malformed = false, binary = charset == CHARSET_BINARY;
 	size_t fits;
 
-	/* A zero that was computed has lost its decimals, one that was read has not. */
-	if (v->kind == EVAL_DECIMAL && !v->dec->count && v->dec->scale)
-		return run_unsupported(s->run, LIMIT_DECIMAL_ZERO_STORED_AS_TEXT);
-	if (v->kind == EVAL_DECIMAL && s->run->env->flavour == SQL_MARIADB &&
-		mariadb_2026(s->run->env) != 1 && ends_in_zero_group(v->dec->scale, text))
-		return run_unsupported(s->run, LIMIT_DECIMAL_WITH_ZEROS_AT_END_STORED_AS_TEXT);
-	if (s->from->kind == EVAL_T_BIT || s->from->kind == EVAL_T_FLOAT || s->from->zerofill)
-		return run_unsupported(s->run, LIMIT_BIT_FLOAT_OR_ZEROFILL_STORED_AS_TEXT);
-	/* '0' in CHAR and VARCHAR, '0000' in TEXT. */
-	if (s->from->kind == EVAL_T_YEAR && v->u == 0)
-		return run_unsupported(s->run, LIMIT_YEAR_OF_ZERO_STORED_AS_TEXT);
-	/* They are kept, or not. */
-	if (v->kind == EVAL_STRING && v->collation == COLLATION_BINARY && charset == CHARSET_ASCII &&
-		!text_is_ascii(text))
-		return run_unsupported(s->run, LIMIT_BYTES_STORED_AS_ASCII);
+	if (assign_text_refused(s, v, text))
+		return EVAL_NULL_VALUE;
 	if (v->kind == EVAL_STRING && !text_convert(s->run->arena, collation_charset(v->collation),
 					      charset, text, &text, &malformed)) {
-		/* Or behind what the column has room for. */
-		if (text_chars(collation_charset(v->collation), text) > s->type->length)
-			return run_unsupported(
-				s->run, LIMIT_LONG_TEXT_WITH_CHARACTERS_THAT_COLUMN_SET_LACKS);
-		if (complain(s, 1366, "characters that the column's set lacks"))
-			return run_unsupported(s->run, LIMIT_TEXT_THAT_COLUMN_SET_LACKS);
+		if (!assign_lacking_text_refused(s, v, text))
+			complain(s, 1366, "characters that the column's set lacks");
 		return EVAL_NULL_VALUE;
 	}
 	if (s->type->blob)
@@ -377,14 +267,10 @@ static struct eval_value assign_text(struct column_assign *s, const struct eval_
 	if (fits < text.len) {
 		size_t end = text.len;
 
-		if (v->kind == EVAL_DOUBLE) /* the server tries to print it shorter */
-			return run_unsupported(s->run, LIMIT_DOUBLE_LONGER_THAN_COLUMN);
-
 		while (!binary && end > fits && is_blank(text.ptr[end - 1]))
 			end--;
-		if (end > fits && text.ptr[end - 1] == (char)0xa0 && v->kind == EVAL_STRING &&
-			collation_charset(v->collation) == CHARSET_LATIN1)
-			return run_unsupported(s->run, LIMIT_LONG_TEXT_THAT_ENDS_IN_NO_BREAK_SPACE);
+		if (assign_long_text_refused(s, v, text, fits, end))
+			return EVAL_NULL_VALUE;
 		if (end == fits) {
 			if (!s->type->fixed)
 				outcome_warn(s->run->outcome, 1265); /* blanks: a note */
@@ -393,8 +279,6 @@ static struct eval_value assign_text(struct column_assign *s, const struct eval_
 		} else {
 			outcome_warn(s->run->outcome, 1265);
 		}
-		if (s->type->blob && !binary)
-			return run_unsupported(s->run, LIMIT_TEXT_BEYOND_COLUMN_BYTES);
 		text.len = fits;
 	}
 	if (s->type->fixed && binary && text.len < s->type->length) {
@@ -403,8 +287,8 @@ static struct eval_value assign_text(struct column_assign *s, const struct eval_
 		memcpy(padded, text.ptr, text.len);
 		text = span_of(padded, s->type->length);
 	} else if (s->type->fixed && !binary) {
-		if (s->run->env->mode & EVAL_MODE_PAD_CHAR_TO_FULL_LENGTH)
-			return run_unsupported(s->run, LIMIT_PAD_CHAR_TO_FULL_LENGTH);
+		if (assign_char_refused(s))
+			return EVAL_NULL_VALUE;
 		while (text.len && text.ptr[text.len - 1] == ' ')
 			text.len--;
 	}
@@ -424,19 +308,8 @@ static uint32_t find_member(struct column_assign *s, struct span text)
 			return i;
 	}
 	if (unknown)
-		run_unsupported(s->run, LIMIT_CHARACTERS_WHOSE_WEIGHT_IS_NOT_KNOWN);
+		run_gives_up(s->run, LIMIT_CHARACTERS_WHOSE_WEIGHT_IS_NOT_KNOWN);
 	return UINT32_MAX;
-}
-
-/* Blanks at the end are cut off, but not of bytes. */
-static bool ends_in_blank_byte(const struct column_assign *s, struct span text)
-{
-	return s->type->collation == COLLATION_BINARY && text.len && text.ptr[text.len - 1] == ' ';
-}
-
-static bool is_letter(char c)
-{
-	return (c | 32) >= 'a' && (c | 32) <= 'z';
 }
 
 static struct eval_value assign_enum(struct column_assign *s, const struct eval_value *v)
@@ -444,27 +317,19 @@ static struct eval_value assign_enum(struct column_assign *s, const struct eval_
 	struct eval_value i;
 	uint32_t member;
 
-	if (s->from->hybrid)
-		return run_unsupported(s->run, LIMIT_HEXADECIMAL_LITERAL_AS_ENUM_OR_SET);
-	if (v->kind == EVAL_STRING && ends_in_blank_byte(s, v->s))
-		return run_unsupported(
-			s->run, LIMIT_BLANK_AT_END_OF_MEMBER_OF_ENUM_OR_SET_OF_BYTES);
+	if (assign_member_refused(s, v))
+		return EVAL_NULL_VALUE;
 	if (v->kind == EVAL_STRING) {
 		struct span text = v->s;
 
 		while (text.len && text.ptr[text.len - 1] == ' ')
 			text.len--;
 		member = find_member(s, text);
-		if (!text.len && member == UINT32_MAX && !s->run->failed)
-			return run_unsupported(s->run, LIMIT_EMPTY_STRING_AS_MEMBER_OF_ENUM);
-		if (member == UINT32_MAX && !s->run->failed && !is_letter(text.ptr[0]))
-			return run_unsupported(s->run, LIMIT_NUMBER_IN_STRING_AS_MEMBER_OF_ENUM);
+		if (member == UINT32_MAX && assign_no_member_refused(s, text))
+			return EVAL_NULL_VALUE;
 		if (member != UINT32_MAX)
 			return eval_string(s->type->values[member], s->type->collation);
 	} else {
-		if (v->kind != EVAL_INT && v->kind != EVAL_UINT && v->kind != EVAL_STRING)
-			return run_unsupported(
-				s->run, LIMIT_NUMBER_WITH_FRACTION_OR_TIME_AS_ENUM_OR_SET);
 		i = to_integer(s->run, s->from, v);
 		if (i.u >= 1 && i.u <= s->type->value_count)
 			return eval_string(s->type->values[i.u - 1], s->type->collation);
@@ -481,11 +346,8 @@ static struct eval_value assign_set(struct column_assign *s, const struct eval_v
 	bool bad = false;
 
 	all = s->type->value_count >= 64 ? UINT64_MAX : (1ull << s->type->value_count) - 1;
-	if (s->from->hybrid)
-		return run_unsupported(s->run, LIMIT_HEXADECIMAL_LITERAL_AS_ENUM_OR_SET);
-	if (v->kind == EVAL_STRING && ends_in_blank_byte(s, v->s))
-		return run_unsupported(
-			s->run, LIMIT_BLANK_AT_END_OF_MEMBER_OF_ENUM_OR_SET_OF_BYTES);
+	if (assign_member_refused(s, v))
+		return EVAL_NULL_VALUE;
 	if (v->kind == EVAL_STRING) {
 		size_t len = v->s.len;
 
@@ -504,12 +366,9 @@ static struct eval_value assign_set(struct column_assign *s, const struct eval_v
 				bits |= 1ull << member;
 			from = end + 1;
 		}
-		if (bad && !is_letter(v->s.ptr[0]))
-			return run_unsupported(s->run, LIMIT_NUMBER_IN_STRING_AS_SET);
+		if (bad && assign_no_member_refused(s, v->s))
+			return EVAL_NULL_VALUE;
 	} else {
-		if (v->kind != EVAL_INT && v->kind != EVAL_UINT && v->kind != EVAL_STRING)
-			return run_unsupported(
-				s->run, LIMIT_NUMBER_WITH_FRACTION_OR_TIME_AS_ENUM_OR_SET);
 		i = to_integer(s->run, s->from, v);
 		bad = (i.u & ~all) != 0;
 		bits = i.u & all;
@@ -534,7 +393,8 @@ static struct eval_value assign_bit(struct column_assign *s, const struct eval_v
 {
 	uint64_t most = s->type->length >= 64 ? UINT64_MAX : (1ull << s->type->length) - 1, u = 0;
 	bool over = false;
-
+	if (assign_bit_refused(s, v))
+		return EVAL_NULL_VALUE;
 	if (v->kind == EVAL_STRING) {
 		size_t from = 0;
 
@@ -543,15 +403,11 @@ static struct eval_value assign_bit(struct column_assign *s, const struct eval_v
 		over = v->s.len - from > 8;
 		for (; from < v->s.len; from++)
 			u = u << 8 | (unsigned char)v->s.ptr[from];
-	} else if (v->kind == EVAL_INT || v->kind == EVAL_UINT) {
-		u = v->u;
 	} else {
-		return run_unsupported(s->run, LIMIT_NUMBER_WITH_FRACTION_OR_TIME_STORED_AS_BIT);
+		u = v->u;
 	}
 	if (over || u > most) {
-		complain(s,
-			s->run->env->flavour == SQL_MYSQL || v->kind == EVAL_STRING ? 1406 : 1406,
-			"data too long");
+		complain(s, ER_DATA_TOO_LONG, "data too long");
 		u = most;
 	}
 	return eval_uint(u);
@@ -562,20 +418,10 @@ static struct eval_value assign_year(struct column_assign *s, const struct eval_
 	struct eval_value i = *v;
 	wide w;
 
-	if (v->kind == EVAL_STRING) {
-		if (v->s.len != 4 || !text_is_ascii(v->s))
-			return run_unsupported(
-				s->run, LIMIT_STRING_OF_OTHER_THAN_FOUR_DIGITS_AS_YEAR);
-		for (size_t k = 0; k < 4; k++) {
-			if (v->s.ptr[k] < '0' || v->s.ptr[k] > '9')
-				return run_unsupported(s->run, LIMIT_STRING_AS_YEAR);
-		}
+	if (assign_year_refused(s, v))
+		return EVAL_NULL_VALUE;
+	if (v->kind == EVAL_STRING)
 		i = to_integer(s->run, s->from, v);
-		if (i.i && i.i < 1901)
-			return run_unsupported(s->run, LIMIT_STRING_AS_YEAR);
-	} else if (v->kind != EVAL_INT && v->kind != EVAL_UINT) {
-		return run_unsupported(s->run, LIMIT_NUMBER_WITH_FRACTION_OR_TIME_STORED_AS_YEAR);
-	}
 	w = i.kind == EVAL_UINT ? (wide)i.u : (wide)i.i;
 	if (w < 0 || (w > 99 && w < 1901) || w > 2155) {
 		complain(s, 1264, "out of range");
@@ -595,29 +441,14 @@ static bool assign_rounds(const struct eval_env *env)
 	return env->mode & EVAL_MODE_TIME_ROUND_FRACTIONAL;
 }
 
-static bool near_midnight(const struct eval_value *v)
-{
-	return v->t.micro >= 500000 && v->t.second == 59 && v->t.minute == 59 && v->t.hour == 23;
-}
-
 static struct eval_value assign_time(struct column_assign *s, const struct eval_value *v)
 {
 	enum eval_kind kind = eval_kind_of(s->type);
 	struct eval_value out, zero = {.kind = (uint8_t)kind, .decimals = s->type->decimals};
 	bool cut = kind == EVAL_DATE && v->kind == EVAL_DATETIME && time_pack(v) % 86400000000ll;
 
-	if (s->from->kind == EVAL_T_YEAR)
-		return run_unsupported(s->run, LIMIT_YEAR_STORED_AS_DATE_OR_TIME);
-	/* It is rounded to the next day, or not; MySQL rounds a string's too. */
-	if (kind == EVAL_DATE && v->kind == EVAL_DATETIME && near_midnight(v))
-		return run_unsupported(s->run, LIMIT_TIME_ROUNDED_BEYOND_LAST_DAY);
-	if (kind == EVAL_DATE && v->kind == EVAL_STRING && s->run->env->flavour == SQL_MYSQL &&
-		memchr(v->s.ptr, '.', v->s.len) &&
-		time_from_value(s->run, s->from, v, EVAL_DATETIME, &out) && near_midnight(&out))
-		return run_unsupported(s->run, LIMIT_TIME_ROUNDED_BEYOND_LAST_DAY);
-	if (v->kind >= EVAL_DATE && v->kind != EVAL_TIME && date_is_doubtful(s->run->env, &v->t))
-		return run_unsupported(
-			s->run, LIMIT_DATE_WITH_ZERO_IN_STORED_AGAIN_WHICH_SQL_MODE_FORBIDS);
+	if (assign_time_refused(s, v))
+		return EVAL_NULL_VALUE;
 	if (!time_from_value(s->run, s->from, v, kind, &out)) {
 		if (!s->run->failed)
 			complain(s, 1292, "not a date or time");
@@ -627,10 +458,10 @@ static struct eval_value assign_time(struct column_assign *s, const struct eval_
 		outcome_warn(s->run->outcome, 1265);
 	if (!(assign_rounds(s->run->env) ? time_round(s->run->env, &out, s->type->decimals)
 					: time_set_decimals(&out, s->type->decimals, false)))
-		return run_unsupported(s->run, LIMIT_TIME_ROUNDED_BEYOND_LAST_DAY);
+		return run_gives_up(s->run, LIMIT_TIME_ROUNDED_BEYOND_LAST_DAY);
 	if (s->type->kind == EVAL_T_TIMESTAMP) {
-		if (out.t.year && (out.t.year < 1971 || out.t.year > 2036))
-			return run_unsupported(s->run, LIMIT_TIMESTAMP_NEAR_ENDS_OF_RANGE);
+		if (assign_timestamp_refused(s, &out))
+			return EVAL_NULL_VALUE;
 		if (date_is_zeroish(&out.t) && !date_is_zero(&out.t)) {
 			complain(s, 1292, "not a date or time");
 			return zero;
@@ -643,17 +474,13 @@ static struct eval_value assign_null(struct column_assign *s)
 {
 	if (s->column->nullable || (s->column->auto_increment && s->numbers))
 		return EVAL_NULL_VALUE;
-	if (s->type->kind == EVAL_T_TIMESTAMP)
-		return run_unsupported(s->run, LIMIT_NULL_INTO_TIMESTAMP_NOT_NULL);
+	if (assign_null_refused(s))
+		return EVAL_NULL_VALUE;
 	if (s->strict)
 		return run_error(s->run, ER_BAD_NULL_ERROR, "column cannot be null");
 	/* IGNORE takes what the type has for nothing. */
-	if (s->ignore && s->type->kind == EVAL_T_INT) {
-		outcome_warn(s->run->outcome, 1048);
-		return s->type->is_unsigned ? eval_uint(0) : eval_int(0);
-	}
-	/* A statement with one row fails in any mode; which one this is, only the caller knows. */
-	return run_unsupported(s->run, LIMIT_NULL_INTO_NOT_NULL_OUTSIDE_STRICT_MODE);
+	outcome_warn(s->run->outcome, 1048);
+	return s->type->is_unsigned ? eval_uint(0) : eval_int(0);
 }
 
 /* MySQL's: a copy, or a text that is read. */
@@ -664,20 +491,18 @@ static struct eval_value assign_json(struct column_assign *s, const struct eval_
 
 	if (s->from->kind == EVAL_T_JSON)
 		return *v;
-	if (v->kind != EVAL_STRING || s->from->kind != EVAL_T_STRING || s->from->hybrid ||
-		collation_charset(v->collation) != CHARSET_UTF8MB4 || s->from->merged ||
-		s->run->env->version < 80003)
-		return run_unsupported(s->run, LIMIT_STORING_OTHER_THAN_TEXT_AS_JSON);
+	if (assign_json_refused(s, v))
+		return EVAL_NULL_VALUE;
 	switch (json_normal(s->run->arena, v->s, &text)) {
 	case JSON_FINE:
 		out = eval_string(arena_copy(s->run->arena, buf_span(&text)), s->type->collation);
 		break;
 	case JSON_INVALID:
-		out = s->ignore ? run_unsupported(s->run, LIMIT_IGNORE_OF_NOT_JSON)
+		out = s->ignore ? run_gives_up(s->run, LIMIT_IGNORE_OF_NOT_JSON)
 				: run_error(s->run, ER_INVALID_JSON_TEXT, "invalid JSON text");
 		break;
 	case JSON_UNSURE:
-		out = run_unsupported(s->run, LIMIT_STORING_RARE_JSON);
+		out = run_gives_up(s->run, LIMIT_STORING_RARE_JSON);
 		break;
 	}
 	buf_release(&text);
@@ -686,31 +511,19 @@ static struct eval_value assign_json(struct column_assign *s, const struct eval_
 
 static struct eval_value assign_value(struct column_assign *s, const struct eval_value *v)
 {
-	if (s->run->env->flavour == SQL_MYSQL && s->from->merged && v->kind >= EVAL_DATE)
-		return run_unsupported(s->run, LIMIT_MYSQL_STORING_DATE_OR_TIME_OF_IF_OR_CASE);
-	if (mariadb_2026(s->run->env) != 1 && s->type->kind == EVAL_T_FLOAT &&
-		(v->kind == EVAL_STRING || (v->kind == EVAL_DOUBLE && v->d == 0)))
-		return run_unsupported(s->run, LIMIT_STORING_WHAT_MAY_BE_NEGATIVE_ZERO_AS_FLOAT);
+	if (assign_refused(s, v))
+		return EVAL_NULL_VALUE;
 	if (v->kind == EVAL_NULL)
 		return assign_null(s);
 	if (v->kind == EVAL_DECIMAL && s->run->env->flavour == SQL_MYSQL &&
 		decimal_beyond(s->from, v->dec))
 		(void)run_mysql_has(s->run, MYSQL_QUOTIENT_ROUNDED);
-	if ((s->run->env->mode & EVAL_MODE_EMPTY_STRING_IS_NULL) && v->kind == EVAL_STRING)
-		return run_unsupported(s->run, LIMIT_EMPTY_STRING_IS_NULL);
-	if (odd_number(v) && !s->from->hybrid &&
-		(type_is_int(s->type) || s->type->kind == EVAL_T_DECIMAL ||
-			s->type->kind == EVAL_T_FLOAT || s->type->kind == EVAL_T_DOUBLE))
-		return run_unsupported(s->run, LIMIT_ODD_NUMBER_IN_STRING_STORED);
 	switch ((enum eval_type_kind)s->type->kind) {
 	case EVAL_T_NULL:
 		break;
 	case EVAL_T_INT:
 		return assign_int(s, v);
 	case EVAL_T_BIT:
-		/* By number from a column, by its text from an expression. */
-		if (s->from->kind == EVAL_T_ENUM || s->from->kind == EVAL_T_SET)
-			return run_unsupported(s->run, LIMIT_STORING_ENUM_OR_SET_AS_BIT);
 		return assign_bit(s, v);
 	case EVAL_T_YEAR:
 		return assign_year(s, v);
@@ -773,22 +586,6 @@ bool eval_is_virtual(const struct eval_column *column)
 	return column->generated && column->storage != SQL_GENERATED_STORED;
 }
 
-/* MariaDB computes a VIRTUAL column of a row that it writes where something needs it: an index, or a CHECK, a
- * trigger, RETURNING, another column.  Where nothing does, what it cannot hold is no error, and the nearest value is
- * read. */
-static bool may_stay_uncomputed(const struct eval_env *env, const struct eval_table *table, uint32_t column)
-{
-	if (env->flavour != SQL_MARIADB || !eval_is_virtual(&table->columns[column]))
-		return false;
-	for (uint32_t i = 0; i < table->index_count; i++) {
-		for (uint32_t k = 0; k < table->indexes[i].count; k++) {
-			if (table->indexes[i].columns[k] == column)
-				return false;
-		}
-	}
-	return true;
-}
-
 static bool generate_one(struct arena *arena, const struct eval_env *env, const struct eval_table *table,
 	uint32_t i, unsigned flags, struct eval_value *row, struct eval_outcome *outcome)
 {
@@ -812,33 +609,12 @@ bool eval_generate(struct arena *arena, const struct eval_env *env, const struct
 
 		if (!column->generated || (flags & EVAL_ASSIGN_CASCADE && !eval_is_virtual(column)))
 			continue;
-		if (generate_one(arena, env, table, i, flags, row, outcome))
-			continue;
-		if (outcome->status == EVAL_ERROR && may_stay_uncomputed(env, table, i)) {
-			outcome->status = EVAL_OK;
-			outcome_unsupported(
-				outcome, LIMIT_MARIADB_VIRTUAL_COLUMN_THAT_CANNOT_HOLD_VALUE);
+		if (!generate_one(arena, env, table, i, flags, row, outcome)) {
+			virtual_column_refused(env, table, i, outcome);
+			return false;
 		}
-		return false;
 	}
 	return true;
-}
-
-/* In strict mode what a text that is no number makes a warning of elsewhere is an error here, and the row is refused
- * (seen on MySQL 9.7; not on MariaDB). */
-static bool fails_strictly(const struct eval_expr *expr, struct arena *arena, const struct eval_env *env,
-	const struct eval_value *row)
-{
-	struct eval_outcome outcome = {0};
-	struct run run = run_begin(env, NULL, arena, &outcome);
-	struct frame f = {.run = &run, .rows = &row};
-
-	if (env->flavour != SQL_MYSQL ||
-		!(env->mode & (EVAL_MODE_STRICT_TRANS_TABLES | EVAL_MODE_STRICT_ALL_TABLES)))
-		return false;
-	run.strict = true;
-	(void)node_run(expr->node, &f);
-	return run.failed;
 }
 
 bool eval_check(struct arena *arena, const struct eval_env *env, const struct eval_table *table,
@@ -849,13 +625,9 @@ bool eval_check(struct arena *arena, const struct eval_env *env, const struct ev
 			arena, table->checks[i]->check, table, SPAN_NONE, env, NULL, outcome);
 		enum eval_truth truth;
 
-		if (!expr || !eval_expr_test(expr, arena, env, NULL, row, &truth, outcome))
+		if (!expr || !eval_expr_test(expr, arena, env, NULL, row, &truth, outcome) ||
+			check_refused(expr, arena, env, row, outcome))
 			return false;
-		if (fails_strictly(expr, arena, env, row)) {
-			outcome_unsupported(
-				outcome, LIMIT_MYSQL_CHECK_THAT_CANNOT_BE_COMPUTED_IN_STRICT_MODE);
-			return false;
-		}
 		if (truth == EVAL_FALSE) {
 			outcome_error(outcome, env->flavour == SQL_MARIADB ? 4025 : 3819,
 				"a CHECK constraint fails");

@@ -20,6 +20,17 @@ void *compile_unsupported(struct compiler *c, enum eval_limit limit)
 	return outcome_unsupported(c->outcome, limit);
 }
 
+void *compile_gives_up(struct compiler *c, enum eval_limit limit)
+{
+	return compile_unsupported(c, limit);
+}
+
+void *compile_passes_on(struct compiler *c, const struct eval_outcome *other)
+{
+	return other->status == EVAL_ERROR ? compile_error(c, other->error, other->reason)
+					   : compile_unsupported(c, other->limit);
+}
+
 struct run compile_run(const struct compiler *c, struct eval_outcome *outcome)
 {
 	return (struct run){.env = c->env,

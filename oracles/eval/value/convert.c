@@ -59,6 +59,17 @@ struct eval_value run_unsupported(struct run *run, enum eval_limit limit)
 	return EVAL_NULL_VALUE;
 }
 
+struct eval_value run_gives_up(struct run *run, enum eval_limit limit)
+{
+	return run_unsupported(run, limit);
+}
+
+struct eval_value run_passes_on(struct run *run, const struct eval_outcome *other)
+{
+	return other->status == EVAL_ERROR ? run_error(run, other->error, other->reason)
+					   : run_unsupported(run, other->limit);
+}
+
 struct eval_value run_open_error(struct run *run, enum eval_limit limit)
 {
 	run->outcome->status = EVAL_OK;

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The limits that depend on values, apart from the rules that they belong to.
+ *
+ * A rule calls its function here and gives up where it returns true: the run has failed then, with the
+ * limit.  Each function is a list of (limit, condition) in order.  As with the limits of types
+ * (guards.h), a limit that the server's release does not have is passed over, so that a condition names
+ * a server only where the limit has several servers for several reasons.
+ */
+#ifndef EVAL_VALUE_GUARDS_H
+#define EVAL_VALUE_GUARDS_H
+
+#include "eval/node.h"
+
+struct column_assign;
+
+static inline bool run_refuses(struct run *run, enum eval_limit limit, bool met)
+{
+	if (LIKELY(!met) || !limit_covers(limit, run->env->flavour, run->env->version))
+		return false;
+	run_unsupported(run, limit);
+	return true;
+}
+
+/* The same where an error was met: the server may report another one, or none. */
+static inline bool run_reopens(struct run *run, enum eval_limit limit, bool met)
+{
+	if (LIKELY(!met) || !run_erred(run) ||
+		!limit_covers(limit, run->env->flavour, run->env->version))
+		return false;
+	run_open_error(run, limit);
+	return true;
+}
+
+/* What is assigned to a column: before anything else; by the column's type. */
+bool assign_refused(const struct column_assign *s, const struct eval_value *v) MUST_CHECK;
+/* A text as an integer: `read` is what read_number() returned: 0 no number, 1 nothing else, 2 a number at the start. */
+bool assign_text_as_int_refused(const struct column_assign *s, struct span text, int read,
+	const struct decimal *d, bool overflow) MUST_CHECK;
+bool assign_time_as_int_refused(const struct column_assign *s, const struct eval_value *v) MUST_CHECK;
+/* A text that no DECIMAL can hold. */
+bool assign_text_as_decimal_refused(const struct column_assign *s) MUST_CHECK;
+/* A text: before it has the column's character set; where that lacks a character; where it has no room
+ * behind `fits` bytes, `end` of them without the blanks at the end; CHAR. */
+bool assign_text_refused(
+	const struct column_assign *s, const struct eval_value *v, struct span text) MUST_CHECK;
+bool assign_lacking_text_refused(
+	const struct column_assign *s, const struct eval_value *v, struct span text) MUST_CHECK;
+bool assign_long_text_refused(const struct column_assign *s, const struct eval_value *v,
+	struct span text, size_t fits, size_t end) MUST_CHECK;
+bool assign_char_refused(const struct column_assign *s) MUST_CHECK;
+/* ENUM and SET: the value; a text that is no member. */
+bool assign_member_refused(const struct column_assign *s, const struct eval_value *v) MUST_CHECK;
+bool assign_no_member_refused(const struct column_assign *s, struct span text) MUST_CHECK;
+bool assign_bit_refused(const struct column_assign *s, const struct eval_value *v) MUST_CHECK;
+bool assign_year_refused(const struct column_assign *s, const struct eval_value *v) MUST_CHECK;
+/* A date or time: the value; what a TIMESTAMP column gets of it. */
+bool assign_time_refused(const struct column_assign *s, const struct eval_value *v) MUST_CHECK;
+bool assign_timestamp_refused(const struct column_assign *s, const struct eval_value *v) MUST_CHECK;
+bool assign_null_refused(const struct column_assign *s) MUST_CHECK;
+bool assign_json_refused(const struct column_assign *s, const struct eval_value *v) MUST_CHECK;
+bool virtual_column_refused(const struct eval_env *env, const struct eval_table *table,
+	uint32_t column, struct eval_outcome *outcome);
+bool check_refused(const struct eval_expr *check, struct arena *arena, const struct eval_env *env,
+	const struct eval_value *row, struct eval_outcome *outcome) MUST_CHECK;
+
+#endif
