@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Limits of NULLIF, GREATEST and LEAST. */
+/* Limits of IF, CASE, COALESCE, NULLIF, GREATEST and LEAST. */
 #include "eval/limits/guards.h"
+#include "eval/limits/value_guards.h"
+#include "eval/operator/comparison.h"
+#include "eval/value/release.h"
 
 /* ---- NULLIF ---- */
 
@@ -128,4 +131,165 @@ bool greatest_refused(struct compiler *c, const struct node *greatest)
 	return guards_refuse_each(c, &g, 0, arguments, ARRAY_LEN(arguments)) ||
 	       guards_refuse(c, &g, all, ARRAY_LEN(all)) ||
 	       guards_refuse_each(c, &g, 0, merged, ARRAY_LEN(merged));
+}
+
+/* ---- COALESCE, ISNULL, CASE ---- */
+
+/* IF(x, NULL, NULL) has a type that the operands of IFNULL do not show. */
+static bool is_computed_null(const struct guarded *g)
+{
+	return own_type(g)->kind == EVAL_T_NULL && !g->args[g->at]->literal;
+}
+
+bool coalesce_refused(struct compiler *c, const struct node *coalesce)
+{
+	static const struct guard arguments[] = {
+		{LIMIT_EXPRESSION_ALWAYS_NULL_IN_COALESCE, is_computed_null},
+	};
+	struct guarded g = {.env = c->env, .args = coalesce->args, .count = coalesce->arg_count};
+
+	return guards_refuse_each(c, &g, 0, arguments, ARRAY_LEN(arguments));
+}
+
+bool isnull_refused(struct compiler *c, const struct node *operand)
+{
+	return compile_refuses(c, LIMIT_IS_NULL_OF_COMPARISON_OF_ROWS,
+		c->env->flavour == SQL_MARIADB && compares_rows(operand));
+}
+
+static bool has_null_operand(const struct node *n)
+{
+	for (uint32_t i = 0; i < n->arg_count; i++) {
+		if (n->args[i] && n->args[i]->type.kind == EVAL_T_NULL)
+			return true;
+	}
+	return false;
+}
+
+bool case_value_refused(struct compiler *c, const struct node *value)
+{
+	return compile_refuses(
+		       c, LIMIT_MYSQL5_CASE_OF_DATE_OR_TIME, type_is_temporal(&value->type)) ||
+	       /* MySQL makes a value that is always NULL go away, and the type changes with it. */
+	       compile_refuses(c, LIMIT_MYSQL_CASE_OF_ALWAYS_NULL, has_null_operand(value));
+}
+
+/* The literal has no collation, or that of the others. */
+bool case_texts_refused(struct compiler *c, struct node *const *compared, uint32_t count)
+{
+	bool hybrid = false;
+
+	for (uint32_t i = 0; i < count; i++)
+		hybrid |= compared[i]->type.hybrid;
+	return compile_refuses(
+		c, LIMIT_HEXADECIMAL_LITERAL_IN_CASE_WITH_SEVERAL_TEXTS, hybrid && count > 2);
+}
+
+/* The servers differ in whether its conditions are asked for, and in its type. */
+bool case_refused(struct compiler *c, const struct node *kase)
+{
+	return compile_refuses(c, LIMIT_CASE_OF_NULLS_ALONE, kase->type.kind == EVAL_T_NULL);
+}
+
+bool last_insert_id_refused(struct compiler *c, const struct node *n)
+{
+	return compile_refuses(c, LIMIT_LAST_INSERT_ID_OF_NOT_NUMBER,
+		n->arg_count && !type_is_number(&n->args[0]->type));
+}
+
+/* ---- values ---- */
+
+/* The servers differ in which of them send the text as its bytes, and which convert it. */
+static bool is_text_among_bytes(
+	const struct eval_type *from, const struct eval_value *v, const struct eval_type *to)
+{
+	return v->kind == EVAL_STRING && type_is_bytes(to) && type_is_string(from) &&
+	       from->collation != COLLATION_BINARY && !text_is_ascii(v->s);
+}
+
+static bool is_merged_decimal(
+	const struct eval_type *from, const struct eval_value *v, const struct eval_type *to)
+{
+	return v->kind == EVAL_DECIMAL && from->kind == to->kind && to->own_scale &&
+	       from->decimals < to->decimals && decimal_beyond(from, v->dec);
+}
+
+static bool is_merged_double(
+	const struct eval_type *from, const struct eval_value *v, const struct eval_type *to)
+{
+	return v->kind == EVAL_DOUBLE && from->kind == to->kind && to->own_scale &&
+	       from->decimals < to->decimals;
+}
+
+bool merged_value_refused(struct run *run, const struct node *n, const struct node *arg,
+	const struct eval_value *v)
+{
+	const struct eval_type *from = &arg->type, *to = &n->type;
+
+	return /* IF() gives the AVG() itself, COALESCE() what is rounded. */
+		run_refuses(run, LIMIT_MYSQL_AVG_BEHIND_IF_AND_KIN_USED_FURTHER,
+			v->kind == EVAL_DECIMAL && n->nested &&
+				mysql_has(run->env, MYSQL_QUOTIENT_ROUNDED) != 0 &&
+				decimal_beyond(from, v->dec)) ||
+		run_refuses(run, LIMIT_ONE_OF_TEXT_AND_BINARY_STRING, is_text_among_bytes(from, v, to)) ||
+		/* Printed with the digits of its own type, computed with all. */
+		run_refuses(run, LIMIT_MYSQL80_QUOTIENT_OF_IF_OR_CASE, is_merged_decimal(from, v, to)) ||
+		/* IF(x, 2.5e0, PI()) is the number of all digits, and as a text '3.141593'. */
+		run_refuses(run, LIMIT_MYSQL_TEXT_OF_DOUBLE_WITH_DECIMALS_OF_IF_OR_CASE,
+			n->nested && is_merged_double(from, v, to));
+}
+
+/* A value that NULLIF or CASE has compared with another one. */
+bool compared_operand_refused(struct run *run, const struct comparison *how,
+	const struct eval_type *type, const struct eval_value *v, const struct eval_value *other)
+{
+	return /* The server may report the error of the first, which is converted before. */
+		run_reopens(run, LIMIT_ONE_OF_SEVERAL_ERRORS_IN_STRICT_MODE,
+			run->strict && v->kind == EVAL_STRING && how->as.kind != EVAL_T_STRING) ||
+		run_refuses(run, LIMIT_NULL_COMPARED_WITH_DATE_IN_STRICT_MODE,
+			other->kind == EVAL_NULL && run->strict &&
+				type_is_temporal(&how->as) && !type_is_temporal(type));
+}
+
+/* Constants are compared when the statement is prepared, and some complain then. */
+bool nullif_constants_refused(struct run *run, const struct node *nullif)
+{
+	return run_reopens(run, LIMIT_ERROR_IN_NULLIF_OF_CONSTANTS,
+		nullif->args[0]->literal && nullif->args[1]->literal);
+}
+
+static bool are_unsigned_and_negative(const struct eval_value *a, const struct eval_value *b)
+{
+	return a->kind == EVAL_UINT && b->kind == EVAL_INT && b->i < 0;
+}
+
+/* MySQL 9.7 takes the bits of both as signed. */
+bool case_pair_refused(struct run *run, const struct eval_value *value, const struct eval_value *when)
+{
+	return run_refuses(run, LIMIT_MYSQL_CASE_OF_SIGNED_AND_UNSIGNED_INTEGERS,
+		are_unsigned_and_negative(value, when) || are_unsigned_and_negative(when, value));
+}
+
+bool greatest_null_refused(struct run *run, const struct node *greatest)
+{
+	return run_refuses(run, LIMIT_GREATEST_OR_LEAST_OF_TEXTS_WITH_NULL_IN_STRICT_MODE,
+		run->strict && greatest->nested && greatest->type.kind == EVAL_T_STRING);
+}
+
+bool greatest_equal_refused(struct run *run, const struct node *greatest,
+	const struct eval_type *type, const struct eval_value *v, const struct eval_value *best)
+{
+	return run_refuses(run, LIMIT_MYSQL_GREATEST_OR_LEAST_OF_ZEROS_OF_EITHER_SIGN,
+		       greatest->type.kind == EVAL_T_DOUBLE && run->env->flavour == SQL_MYSQL &&
+			       to_double(run, type, v) == 0) ||
+	       run_refuses(run, LIMIT_MYSQL_GREATEST_OR_LEAST_OF_EQUAL_DIFFERENT_STRINGS,
+		       v->kind == EVAL_STRING && best->kind == EVAL_STRING && !span_eq(v->s, best->s));
+}
+
+bool greatest_value_refused(struct run *run, const struct node *greatest,
+	const struct eval_type *type, const struct eval_value *best)
+{
+	return run_refuses(run, LIMIT_GREATEST_OR_LEAST_ZERO_OF_EITHER_SIGN,
+		greatest->type.kind == EVAL_T_DOUBLE && mariadb_2026(run->env) != 1 &&
+			best->kind <= EVAL_DECIMAL && to_double(run, type, best) == 0);
 }

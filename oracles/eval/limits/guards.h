@@ -66,6 +66,15 @@ struct guard {
 	bool (*met)(const struct guarded *g);
 };
 
+/* The same for a limit with a condition that needs no list. */
+static inline bool compile_refuses(struct compiler *c, enum eval_limit limit, bool met)
+{
+	if (LIKELY(!met) || !limit_covers(limit, c->env->flavour, c->env->version))
+		return false;
+	compile_unsupported(c, limit);
+	return true;
+}
+
 /* True: refused with the first limit that is met. */
 bool guards_refuse(
 	struct compiler *c, const struct guarded *g, const struct guard *guards, size_t count);
@@ -88,6 +97,24 @@ bool negative_refused(struct compiler *c, struct node *operand) MUST_CHECK;
 bool round_refused(struct compiler *c, const struct node *round) MUST_CHECK;
 bool round_to_places_refused(struct compiler *c, const struct node *round) MUST_CHECK;
 bool round_to_tens_refused(struct compiler *c, const struct node *round) MUST_CHECK;
+
+/* COALESCE and IFNULL; ISNULL; CASE: its value, the values that it compares as texts, all of it. */
+bool coalesce_refused(struct compiler *c, const struct node *coalesce) MUST_CHECK;
+bool isnull_refused(struct compiler *c, const struct node *operand) MUST_CHECK;
+bool case_value_refused(struct compiler *c, const struct node *value) MUST_CHECK;
+bool case_texts_refused(
+	struct compiler *c, struct node *const *compared, uint32_t count) MUST_CHECK;
+bool case_refused(struct compiler *c, const struct node *kase) MUST_CHECK;
+bool last_insert_id_refused(struct compiler *c, const struct node *n) MUST_CHECK;
+
+/* CAST: to a type; AT TIME ZONE; to CHAR and BINARY.  CONVERT USING, COLLATE. */
+bool cast_refused(
+	struct compiler *c, const struct sql_type *type, struct node *const *arg) MUST_CHECK;
+bool cast_zone_refused(struct compiler *c, struct span zone) MUST_CHECK;
+bool cast_to_text_refused(
+	struct compiler *c, const struct sql_type *type, const struct node *arg) MUST_CHECK;
+bool convert_using_refused(struct compiler *c, const struct node *arg) MUST_CHECK;
+bool collate_refused(struct compiler *c, struct node *const *arg, uint16_t collation) MUST_CHECK;
 
 /* NULLIF; GREATEST and LEAST, which have the merged type. */
 bool nullif_refused(struct compiler *c, const struct node *nullif) MUST_CHECK;

@@ -10,7 +10,8 @@
 #ifndef EVAL_VALUE_GUARDS_H
 #define EVAL_VALUE_GUARDS_H
 
-#include "eval/node.h"
+struct column_assign;
+struct comparison;
 
 struct column_assign;
 
@@ -63,5 +64,35 @@ bool virtual_column_refused(const struct eval_env *env, const struct eval_table 
 	uint32_t column, struct eval_outcome *outcome);
 bool check_refused(const struct eval_expr *check, struct arena *arena, const struct eval_env *env,
 	const struct eval_value *row, struct eval_outcome *outcome) MUST_CHECK;
+
+/* IF and the like: a value of `arg` as one of `n`; what NULLIF and CASE compare; GREATEST and LEAST. */
+bool merged_value_refused(struct run *run, const struct node *n, const struct node *arg,
+	const struct eval_value *v) MUST_CHECK;
+bool compared_operand_refused(struct run *run, const struct comparison *how,
+	const struct eval_type *type, const struct eval_value *v,
+	const struct eval_value *other) MUST_CHECK;
+bool nullif_constants_refused(struct run *run, const struct node *nullif) MUST_CHECK;
+bool case_pair_refused(struct run *run, const struct eval_value *value,
+	const struct eval_value *when) MUST_CHECK;
+bool greatest_null_refused(struct run *run, const struct node *greatest);
+bool greatest_equal_refused(struct run *run, const struct node *greatest,
+	const struct eval_type *type, const struct eval_value *v,
+	const struct eval_value *best) MUST_CHECK;
+bool greatest_value_refused(struct run *run, const struct node *greatest,
+	const struct eval_type *type, const struct eval_value *best) MUST_CHECK;
+
+/* CAST: to integers (`cut`: older releases cut the fraction off); to the others. */
+bool negative_as_unsigned_refused(struct run *run) MUST_CHECK;
+bool large_decimal_as_int_refused(struct run *run, const struct decimal *d) MUST_CHECK;
+bool double_as_int_refused(struct run *run, double d, bool cut) MUST_CHECK;
+bool time_as_int_refused(struct run *run, const struct eval_value *v) MUST_CHECK;
+bool cast_decimal_refused(
+	struct run *run, const struct eval_value *v, const struct decimal *d) MUST_CHECK;
+bool cast_text_refused(struct run *run, const struct node *cast, const struct eval_value *v,
+	struct span text) MUST_CHECK;
+bool cast_cut_refused(
+	struct run *run, const struct node *cast, const struct eval_value *v) MUST_CHECK;
+bool cast_binary_refused(struct run *run, const struct node *cast) MUST_CHECK;
+bool cast_rounding_refused(struct run *run, const struct eval_value *v) MUST_CHECK;
 
 #endif
