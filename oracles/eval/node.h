@@ -144,7 +144,6 @@ bool decimal_beyond(const struct eval_type *type, const struct decimal *d);
 /* Of a value that is not NULL.  What the servers only warn about ("abc" + 0) is silent. */
 double to_double(struct run *run, const struct eval_type *type, const struct eval_value *v);
 /* As an integer with its signedness: rounded; strings by their leading digits. */
-void average_as_integer(struct run *run, const struct eval_value *v);
 struct eval_value to_integer(
 	struct run *run, const struct eval_type *type, const struct eval_value *v);
 struct decimal to_decimal(

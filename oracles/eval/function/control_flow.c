@@ -345,7 +345,7 @@ static struct eval_value run_cast_int(const struct node *n, struct frame *f)
 		bool mysql = f->run->env->flavour == SQL_MYSQL;
 
 		if (mysql)
-			average_as_integer(f->run, &v);
+			average_as_int_refused(f->run, &v);
 		if (n->type.is_unsigned && !v.dec->neg) {
 			uint64_t u = decimal_to_uint(v.dec, &overflow);
 
@@ -471,7 +471,7 @@ static struct eval_value run_cast_time(const struct node *n, struct frame *f)
 		return f->run->strict ? run_error(f->run, ER_DATETIME_FUNCTION_OVERFLOW, "beyond the last date") : EVAL_NULL_VALUE;
 	}
 	if (negative && !time_micros(&out.t))
-		time_minus_zero(f->run);
+		minus_zero_refused(f->run);
 	return out;
 }
 

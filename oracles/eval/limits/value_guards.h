@@ -10,10 +10,10 @@
 #ifndef EVAL_VALUE_GUARDS_H
 #define EVAL_VALUE_GUARDS_H
 
-struct column_assign;
-struct comparison;
+#include "eval/node.h"
 
 struct column_assign;
+struct comparison;
 
 static inline bool run_refuses(struct run *run, enum eval_limit limit, bool met)
 {
@@ -94,5 +94,53 @@ bool cast_cut_refused(
 	struct run *run, const struct node *cast, const struct eval_value *v) MUST_CHECK;
 bool cast_binary_refused(struct run *run, const struct node *cast) MUST_CHECK;
 bool cast_rounding_refused(struct run *run, const struct eval_value *v) MUST_CHECK;
+
+/* Conversions to numbers, texts and conditions.  The conversion goes on where one is met: failure is
+ * sticky, and its result is thrown away. */
+bool truncation_refused(struct run *run) MUST_CHECK;
+bool odd_as_number_refused(
+	struct run *run, const struct eval_type *type, const struct eval_value *v);
+static inline bool as_number_refused(
+	struct run *run, const struct eval_type *type, const struct eval_value *v)
+{
+	return (v->kind >= EVAL_STRING || type->text_only) && odd_as_number_refused(run, type, v);
+}
+bool as_double_refused(struct run *run, const struct eval_type *type, const struct eval_value *v);
+bool text_as_double_refused(struct run *run, struct span s, size_t used, double d);
+bool not_double_refused(struct run *run, const struct eval_type *type);
+bool as_int_refused(struct run *run, const struct eval_type *type, const struct eval_value *v);
+bool average_as_int_refused(struct run *run, const struct eval_value *v);
+bool text_before_int_refused(struct run *run, struct span blanks);
+bool unsigned_text_as_int_refused(struct run *run, uint64_t u);
+bool text_as_int_error_refused(struct run *run, const struct eval_type *type, struct span s);
+bool double_as_decimal_refused(struct run *run, const struct eval_type *type);
+bool text_as_decimal_refused(struct run *run, bool overflow, bool cut);
+bool negative_zero_refused(struct run *run) MUST_CHECK;
+bool as_text_refused(struct run *run, const struct eval_type *type, const struct eval_value *v,
+	size_t length);
+bool text_as_condition_refused(struct run *run) MUST_CHECK;
+bool number_as_condition_refused(struct run *run, double d);
+
+/* Conversions to dates and times: a number, its fraction, by its size; a value of any type; a text
+ * that is none; a TIME; a date; a function's argument that is none. */
+/* A negative TIME of which nothing is left: some servers print its sign. */
+bool minus_zero_refused(struct run *run);
+bool number_as_time_refused(struct run *run, const struct eval_type *type,
+	const struct eval_value *v, const struct decimal *d) MUST_CHECK;
+bool fraction_as_time_refused(
+	struct run *run, enum eval_kind kind, const struct decimal *d, uint32_t micro) MUST_CHECK;
+bool small_number_as_date_refused(struct run *run, enum eval_kind kind, uint64_t n) MUST_CHECK;
+bool large_number_as_date_refused(struct run *run, uint64_t n) MUST_CHECK;
+bool no_date_number_refused(struct run *run);
+bool fraction_as_date_refused(
+	struct run *run, const struct eval_value *date, uint32_t micro) MUST_CHECK;
+bool as_time_refused(
+	struct run *run, const struct eval_type *type, const struct eval_value *v) MUST_CHECK;
+bool no_time_text_refused(struct run *run, enum eval_kind kind);
+bool time_as_date_refused(
+	struct run *run, const struct eval_type *type, const struct eval_time *t) MUST_CHECK;
+bool doubtful_date_refused(
+	struct run *run, const struct eval_value *v, const struct eval_time *date) MUST_CHECK;
+bool nested_no_date_refused(struct run *run, const struct node *n);
 
 #endif

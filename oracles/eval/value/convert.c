@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "eval/limits/value_guards.h"
 
 #include "base/bug.h"
 #include "eval/node.h"
@@ -78,9 +79,7 @@ struct eval_value run_open_error(struct run *run, enum eval_limit limit)
 
 void run_truncated(struct run *run)
 {
-	if (run->strict && run->folded)
-		run_unsupported(run, LIMIT_CONSTANT_NOT_NUMBER_IN_CONDITION_IN_STRICT_MODE);
-	else if (run->strict)
+	if (!truncation_refused(run) && run->strict)
 		run_error(run, ER_TRUNCATED_WRONG_VALUE, "truncated incorrect value");
 }
 
@@ -437,23 +436,6 @@ double text_to_double(struct span s, size_t *used)
 	return d;
 }
 
-/* Is the number of these digits, which are too many for a DOUBLE, almost in the middle between two?  The servers round some
- * of them down: '990.00000000000005684341886080802'. */
-static bool is_between_doubles(struct span s, double d)
-{
-	char text[100];
-	long double most;
-	double next;
-
-	if (s.len < 18 || s.len >= sizeof(text))
-		return false;
-	memcpy(text, s.ptr, s.len);
-	text[s.len] = '\0';
-	most = strtold(text, NULL);
-	next = nextafter(d, most > d ? INFINITY : -INFINITY);
-	return fabsl(most - d) > 0.498L * fabsl((long double)next - d);
-}
-
 /* The integer at the start of a string: digits only, as strings are read where an integer is
  * wanted ("1.9" is 1, "1e3" is 1). */
 static struct eval_value text_to_integer(struct run *run, struct span s)
@@ -464,9 +446,7 @@ static struct eval_value text_to_integer(struct run *run, struct span s)
 
 	while (i < s.len && is_blank(s.ptr[i]))
 		i++;
-	/* CAST knows blanks and tabs alone there, a column every kind. */
-	if (i && s.ptr[i - 1] != ' ' && s.ptr[i - 1] != '\t' && run->env->flavour == SQL_MYSQL)
-		run_unsupported(run, LIMIT_MYSQL_TEXT_THAT_BEGINS_WITH_LINE_END_AS_INTEGER);
+	text_before_int_refused(run, span_of(s.ptr, i));
 	if (i < s.len && (s.ptr[i] == '-' || s.ptr[i] == '+'))
 		neg = s.ptr[i++] == '-';
 	start = i;
@@ -477,9 +457,8 @@ static struct eval_value text_to_integer(struct run *run, struct span s)
 	}
 	if (i == start || !only_blanks(s, i) || over)
 		run_truncated(run);
-	/* A column's text must be a BIGINT, a literal may be unsigned. */
-	if (run->strict && !neg && !over && u > INT64_MAX)
-		run_unsupported(run, LIMIT_TEXT_BEYOND_BIGINT_AS_INTEGER_IN_STRICT_MODE);
+	if (!neg && !over)
+		unsigned_text_as_int_refused(run, u);
 	if (neg)
 		return eval_int(over || u > (uint64_t)INT64_MAX + 1 ? INT64_MIN : (int64_t)(0 - u));
 	if (over)
@@ -524,122 +503,49 @@ static uint64_t member_number(const struct eval_type *type, struct span s)
 
 /* ---- conversions ---- */
 
-static bool is_whole_number(struct span s)
-{
-	enum { DIGITS_MAX = 15 };
-	size_t first = s.len && s.ptr[0] == '-';
-
-	for (size_t i = first; i < s.len; i++) {
-		if (s.ptr[i] < '0' || s.ptr[i] > '9')
-			return false;
-	}
-	return s.len > first && s.len <= DIGITS_MAX;
-}
-
-/* A no-break space, which is white space to DECIMALs and integers, and not to DOUBLEs. */
-static bool begins_in_nbsp(struct span s)
-{
-	size_t i = 0;
-
-	while (i < s.len && is_blank(s.ptr[i]))
-		i++;
-	return i < s.len && s.ptr[i] == (char)0xa0;
-}
-
-/* Where MariaDB's functions, asked for a number, do not give the number of their value. */
-static void check_number(struct run *run, const struct eval_type *type, const struct eval_value *v)
-{
-	if (type->kind == EVAL_T_JSON && v->kind == EVAL_STRING && !is_whole_number(v->s))
-		run_unsupported(run, LIMIT_JSON_NOT_WHOLE_NUMBER_AS_NUMBER);
-	if (type->text_only)
-		run_unsupported(run, LIMIT_STRING_OF_GREATEST_ELT_IF_OR_CASE_AS_NUMBER);
-	if (type->merged && v->kind >= EVAL_DATE && run->env->flavour == SQL_MYSQL)
-		run_unsupported(run, LIMIT_MYSQL_DATE_OR_TIME_OF_IF_OR_CASE_AS_NUMBER);
-	if (type->merged && v->kind == EVAL_TIME && v->t.neg)
-		run_unsupported(run, LIMIT_NEGATIVE_TIME_OF_IF_CASE_OR_NULLIF_AS_NUMBER);
-	if (v->kind == EVAL_STRING && run->env->flavour == SQL_MARIADB &&
-		charset_max_bytes(collation_charset(v->collation)) == 1 && begins_in_nbsp(v->s))
-		run_unsupported(run, LIMIT_NUMBER_BEHIND_NO_BREAK_SPACE);
-}
-
 double to_double(struct run *run, const struct eval_type *type, const struct eval_value *v)
 {
 	size_t used;
 	double d;
 
-	check_number(run, type, v);
+	as_number_refused(run, type, v);
 	switch ((enum eval_kind)v->kind) {
 	case EVAL_NULL:
 		return 0;
 	case EVAL_INT:
 		return (double)v->i;
 	case EVAL_UINT:
-		if (type->merged && v->u > INT64_MAX)
-			run_unsupported(run, LIMIT_LARGE_UNSIGNED_NUMBER_OF_IF_OR_CASE_AS_DOUBLE);
-		/* Signed, of a column. */
-		if (type->kind == EVAL_T_BIT && v->u > INT64_MAX)
-			run_unsupported(run, LIMIT_BIT_BEYOND_BIGINT_AS_DOUBLE);
+		as_double_refused(run, type, v);
 		return (double)v->u;
 	case EVAL_DOUBLE:
 		return v->d;
 	case EVAL_DECIMAL:
-		d = decimal_to_double(v->dec);
-		if (v->decimals == EVAL_REAL_SAME || v->real == d)
-			return d;
-		/* IF() asks its argument for a DOUBLE, COALESCE() for a DECIMAL, each server its own way. */
-		if (v->decimals == EVAL_REAL_DOUBTED || type->merged)
-			run_unsupported(run, LIMIT_AVG_AS_DOUBLE_BEHIND_IF_AND_KIN_OR_OF_GROUPS);
-		return v->real;
+		as_double_refused(run, type, v);
+		return v->decimals == EVAL_REAL_SAME ? decimal_to_double(v->dec) : v->real;
 	case EVAL_STRING:
 		if (type->hybrid)
 			return (double)hybrid_number(v->s);
 		if (type->kind == EVAL_T_ENUM || type->kind == EVAL_T_SET)
 			return (double)member_number(type, v->s);
 		d = text_to_double(v->s, &used);
-		if (is_between_doubles(span_of(v->s.ptr, used), d))
-			run_unsupported(run, LIMIT_TEXT_OF_DIGITS_BETWEEN_TWO_DOUBLES);
-		if (used && used + 1 < v->s.len && (v->s.ptr[used] | 32) == 'e' &&
-			v->s.ptr[used + 1] == ' ') /* '1e 1' + 0 is 1, '1e 1' = 1 is false */
-			run_unsupported(run, LIMIT_NUMBER_WITH_EMPTY_EXPONENT);
-		/* Field_varstring forgets the bytes of the length, twice one or two, until 8.0. */
-		if (run->strict && run->env->flavour == SQL_MYSQL &&
-			(v->s.len - used == 2 || v->s.len - used == 4) &&
-			!run_mysql_has(run, MYSQL_VARCHAR_AS_DOUBLE))
-			run_unsupported(run, LIMIT_MYSQL80_ERROR_OF_VARCHAR_NOT_NUMBER);
+		text_as_double_refused(run, v->s, used, d);
 		/* MySQL 9.7 says nothing of blanks alone, nor of any string in a TEXT or BLOB
 		 * column. */
 		if ((!used || !only_blanks(v->s, used) || fabs(d) == __DBL_MAX__) &&
 			!(run->env->flavour == SQL_MYSQL && (type->blob || only_blanks(v->s, 0)))) {
-			/* An error of IF and NULLIF, none of COALESCE. */
-			if (run->strict && mysql_5(run->env))
-				run_unsupported(run, LIMIT_MYSQL5_ERROR_OF_NOT_NUMBER);
-			if (run->strict && type->merged && run->env->flavour == SQL_MYSQL)
-				run_unsupported(run, LIMIT_MYSQL_TEXT_OF_IF_OR_COALESCE_NOT_NUMBER);
+			not_double_refused(run, type);
 			run_truncated(run);
 		}
 		return d;
 	case EVAL_DATE:
 	case EVAL_TIME:
 	case EVAL_DATETIME:
-		d = time_to_double(v);
-		/* A column's is a sum of DOUBLEs, a function's may go by DECIMAL. */
-		if (v->kind == EVAL_TIME && v->t.micro && run->env->flavour == SQL_MYSQL &&
-			fabs(d) != ((double)llabs(time_to_int(v)) * 1e6 + v->t.micro) / 1e6)
-			run_unsupported(run, LIMIT_MYSQL_TIME_WITH_DECIMALS_AS_DOUBLE);
-		return d;
+		as_double_refused(run, type, v);
+		return time_to_double(v);
 	case EVAL_OPAQUE:
 		break;
 	}
 	return 0;
-}
-
-/* AVG(): by way of a DOUBLE to some functions, 2.5 is 2 then. */
-void average_as_integer(struct run *run, const struct eval_value *v)
-{
-	bool overflow;
-
-	if (v->decimals != EVAL_REAL_SAME && rint(v->real) != (double)decimal_to_int(v->dec, &overflow))
-		run_unsupported(run, LIMIT_AVG_BETWEEN_TWO_INTEGERS_AS_INTEGER);
 }
 
 struct eval_value to_integer(
@@ -647,11 +553,10 @@ struct eval_value to_integer(
 {
 	bool overflow, strict = run->strict;
 	struct eval_value i;
-	size_t used;
 
-	check_number(run, type, v);
-	if (type->not_int)
-		run_unsupported(run, LIMIT_GREATEST_OR_LEAST_WITH_FRACTIONS_AS_INTEGER);
+	as_number_refused(run, type, v);
+	if (v->kind > EVAL_UINT || type->not_int)
+		as_int_refused(run, type, v);
 	switch ((enum eval_kind)v->kind) {
 	case EVAL_NULL:
 		return EVAL_NULL_VALUE;
@@ -661,11 +566,6 @@ struct eval_value to_integer(
 	case EVAL_DOUBLE: {
 		double r = rint(v->d);
 
-		if (run->env->flavour == SQL_MYSQL && fabs(r) >= 9223372036854775808.0)
-			run_unsupported(run, LIMIT_MYSQL_LARGE_DOUBLE_AS_INTEGER);
-		/* Error 1916 of a column, none of a literal. */
-		if (run->strict && fabs(r) >= 9223372036854775808.0)
-			run_unsupported(run, LIMIT_LARGE_DOUBLE_AS_INTEGER_IN_STRICT_MODE);
 		if (type->is_unsigned && r >= 0)
 			return eval_uint(r >= 18446744073709551616.0 ? UINT64_MAX : (uint64_t)r);
 		if (r >= 9223372036854775808.0)
@@ -675,12 +575,6 @@ struct eval_value to_integer(
 		return eval_int(r <= -9223372036854775808.0 ? INT64_MIN : (int64_t)r);
 	}
 	case EVAL_DECIMAL:
-		/* The difference of unsigned numbers: 0 to some, itself to others. */
-		if (type->is_unsigned && v->dec->neg && run->env->flavour == SQL_MARIADB)
-			run_unsupported(run, LIMIT_UNSIGNED_DECIMAL_BELOW_ZERO_AS_INTEGER);
-		if (run->strict && run->env->flavour == SQL_MARIADB && decimal_int_digits(v->dec) > 18)
-			run_unsupported(run, LIMIT_LARGE_DECIMAL_AS_INTEGER_IN_STRICT_MODE);
-		average_as_integer(run, v);
 		if (type->is_unsigned && !v->dec->neg)
 			return eval_uint(decimal_to_uint(v->dec, &overflow));
 		return eval_int(decimal_to_int(v->dec, &overflow));
@@ -693,20 +587,11 @@ struct eval_value to_integer(
 		run->strict = strict && !(type->blob && run->env->flavour == SQL_MYSQL);
 		i = text_to_integer(run, v->s);
 		run->strict = strict;
-		/* '1.5' of a VARCHAR column is none, of other texts it is. */
-		if (strict && !type->fixed && run_erred(run) && run->env->flavour == SQL_MYSQL &&
-			text_to_double(v->s, &used) != 0)
-			run_open_error(run, LIMIT_MYSQL_TEXT_THAT_BEGINS_WITH_NUMBER);
-		/* Of COALESCE it is none. */
-		if (strict && type->merged && run_erred(run) && run->env->flavour == SQL_MYSQL)
-			run_open_error(run, LIMIT_MYSQL_TEXT_OF_COALESCE_AS_STRICT_INTEGER);
+		text_as_int_error_refused(run, type, v->s);
 		return i;
 	case EVAL_DATE:
 	case EVAL_TIME:
 	case EVAL_DATETIME:
-		/* Rounded, so that a minute may be full. */
-		if (v->t.micro && run->env->flavour == SQL_MYSQL)
-			run_unsupported(run, LIMIT_MYSQL_TIME_WITH_FRACTION_AS_INTEGER);
 		return eval_int(time_to_int(v));
 	case EVAL_OPAQUE:
 		break;
@@ -720,7 +605,7 @@ struct decimal to_decimal(struct run *run, const struct eval_type *type, const s
 	bool overflow, cut;
 	size_t i = 0, used;
 
-	check_number(run, type, v);
+	as_number_refused(run, type, v);
 	switch ((enum eval_kind)v->kind) {
 	case EVAL_NULL:
 		break;
@@ -729,11 +614,9 @@ struct decimal to_decimal(struct run *run, const struct eval_type *type, const s
 	case EVAL_UINT:
 		return decimal_from_uint(v->u);
 	case EVAL_DOUBLE:
-		/* GREATEST(0, double, decimal) compares DECIMALs then. */
-		if (type->not_int && type->kind == EVAL_T_DOUBLE && run->env->flavour == SQL_MARIADB)
-			run_unsupported(run, LIMIT_GREATEST_OR_LEAST_OF_DOUBLES_AS_DECIMAL);
+		double_as_decimal_refused(run, type);
 		if (!decimal_from_double(v->d, &d))
-			run_unsupported(run, LIMIT_DOUBLE_BEYOND_DECIMAL);
+			run_gives_up(run, LIMIT_DOUBLE_BEYOND_DECIMAL);
 		break;
 	case EVAL_DECIMAL:
 		return *v->dec;
@@ -745,18 +628,12 @@ struct decimal to_decimal(struct run *run, const struct eval_type *type, const s
 		while (i < v->s.len && is_blank(v->s.ptr[i]))
 			i++;
 		used = decimal_parse(span_of(v->s.ptr + i, v->s.len - i), &d, &overflow);
-		/* 1366 or 1292, as the place is. */
 		cut = !used || !only_blanks(v->s, i + used);
-		if (cut && run->strict && used && overflow)
-			run_unsupported(run, LIMIT_STRING_BEYOND_DECIMAL);
-		else if (cut && run->strict && run->env->flavour == SQL_MYSQL)
-			run_unsupported(run, LIMIT_MYSQL_NO_NUMBER_IN_STRICT_MODE);
-		else if (cut)
+		text_as_decimal_refused(run, used && overflow, cut);
+		if (cut)
 			run_truncated(run);
 		if (!used)
 			d = (struct decimal){0};
-		else if (overflow)
-			run_unsupported(run, LIMIT_STRING_BEYOND_DECIMAL);
 		break;
 	case EVAL_DATE:
 	case EVAL_TIME:
@@ -828,14 +705,12 @@ void eval_print(const struct eval_type *type, const struct eval_value *value, st
 
 struct eval_value shown(struct run *run, struct eval_value v)
 {
-	int recent;
 
 	if (v.kind != EVAL_DOUBLE || v.d != 0 || !signbit(v.d))
 		return v;
-	recent = mariadb_2026(run->env);
-	if (recent < 0)
-		return run_unsupported(run, LIMIT_NEGATIVE_ZERO_WHICH_RELEASES_PRINT_DIFFERENTLY);
-	if (recent)
+	if (negative_zero_refused(run))
+		return EVAL_NULL_VALUE;
+	if (mariadb_2026(run->env) > 0)
 		v.d = 0;
 	return v;
 }
@@ -850,14 +725,7 @@ struct span to_text(struct run *run, const struct eval_type *type, const struct 
 		return v->s;
 	plain = shown(run, *v);
 	print_value(type, &plain, &text);
-	if (v->kind == EVAL_DOUBLE && type->merged && type->decimals < EVAL_NOT_FIXED &&
-		run->env->flavour == SQL_MYSQL)
-		run_unsupported(run, LIMIT_MYSQL_TEXT_OF_DOUBLE_WITH_DECIMALS_OF_IF_OR_CASE);
-	/* IFNULL(y, NULL) is '0' on MariaDB. */
-	if (type->kind == EVAL_T_YEAR && type->merged && v->kind == EVAL_UINT && !v->u)
-		run_unsupported(run, LIMIT_TEXT_OF_YEAR_0000_OF_IFNULL_IF_AND_KIN);
-	if (v->kind == EVAL_DOUBLE && text.len > 22 && run->env->flavour == SQL_MYSQL)
-		run_unsupported(run, LIMIT_MYSQL_DOUBLE_OF_MORE_THAN_22_CHARACTERS_AS_TEXT);
+	as_text_refused(run, type, v, text.len);
 	out = arena_copy(run->arena, buf_span(&text));
 	buf_release(&text);
 	return out;
@@ -932,18 +800,10 @@ bool to_bool(struct run *run, const struct eval_type *type, const struct eval_va
 	case EVAL_DECIMAL:
 		return v->dec->count != 0;
 	case EVAL_STRING:
-		/* Error 1292 or, of MariaDB 10.5, 1916. */
-		if (run->strict && run->env->flavour == SQL_MARIADB && run->env->version < 100600) {
-			run_unsupported(run, LIMIT_MARIADB_10_5_STRING_AS_CONDITION_IN_STRICT_MODE);
+		if (text_as_condition_refused(run))
 			return false;
-		}
 		d = to_double(run, type, v);
-		/* MariaDB makes a DECIMAL of a column's text, beside NOT, AND and OR. */
-		if (run->env->flavour == SQL_MARIADB &&
-			((d != 0 && fabs(d) < 1e-30) || (run->strict && fabs(d) >= 1e65))) {
-			run->failed = false;
-			run_open_error(run, LIMIT_TEXT_ALMOST_ZERO_OR_BEYOND_DECIMAL_AS_CONDITION);
-		}
+		number_as_condition_refused(run, d);
 		return d != 0;
 	case EVAL_DATE:
 	case EVAL_TIME:
@@ -991,7 +851,7 @@ struct eval_value to_type(struct run *run, const struct eval_type *from, const s
 		if (v->kind == EVAL_STRING &&
 			!text_convert(run->arena, collation_charset(v->collation),
 				collation_charset(to->collation), text, &text, &malformed))
-			return run_unsupported(run, LIMIT_TEXT_THAT_OTHER_CHARACTER_SET_LACKS);
+			return run_gives_up(run, LIMIT_TEXT_THAT_OTHER_CHARACTER_SET_LACKS);
 		return eval_string(text, to->collation);
 	case EVAL_T_DATE:
 	case EVAL_T_TIME:

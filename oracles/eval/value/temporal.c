@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "eval/limits/value_guards.h"
 #include "eval/value/release.h"
 
 static const uint32_t pow10_table[7] = {1, 10, 100, 1000, 10000, 100000, 1000000};
@@ -585,12 +586,6 @@ static bool time_from_number(bool neg, uint64_t n, struct eval_value *out, bool 
 	return v.t.minute < 60 && v.t.second < 60;
 }
 
-void time_minus_zero(struct run *run)
-{
-	if (run->env->flavour == SQL_MYSQL && !run_mysql_has(run, MYSQL_NO_MINUS_ZERO))
-		run_unsupported(run, LIMIT_MYSQL80_TIME_OF_MINUS_ZERO);
-}
-
 /* A number with or without fraction. */
 static bool from_number(struct run *run, const struct eval_type *type, const struct eval_value *v,
 	enum eval_kind kind, struct eval_value *out)
@@ -601,28 +596,14 @@ static bool from_number(struct run *run, const struct eval_type *type, const str
 	uint64_t n;
 	bool neg = d.neg;
 
-	if (v->kind == EVAL_DOUBLE) {
-		run_unsupported(run, LIMIT_FLOATING_POINT_NUMBER_AS_DATE_OR_TIME);
+	if (number_as_time_refused(run, type, v, &d))
 		return false;
-	}
-	if (type->kind == EVAL_T_DECIMAL && d.scale > type->decimals) {
-		run_unsupported(run, LIMIT_QUOTIENT_AS_DATE_OR_TIME);
-		return false;
-	}
-	if (d.led && run->env->flavour == SQL_MYSQL) {
-		run_unsupported(run, LIMIT_MYSQL_DIFFERENCE_OF_LONG_DECIMALS_AS_DATE_OR_TIME);
-		return false;
-	}
-	if (d.scale > 6 && run->env->flavour == SQL_MYSQL) {
-		run_unsupported(run, LIMIT_MYSQL_NUMBER_WITH_MORE_THAN_SIX_DECIMALS_AS_TIME);
-		return false;
-	}
 	d.neg = false;
 	if (!decimal_round(&d, 0, DECIMAL_TRUNCATE, &whole))
 		return false;
 	n = decimal_to_uint(&whole, &overflow);
 	if (overflow && kind == EVAL_TIME)
-		run_unsupported(run, LIMIT_LARGE_NUMBER_AS_TIME);
+		run_gives_up(run, LIMIT_LARGE_NUMBER_AS_TIME);
 	if (overflow)
 		return false;
 	if (d.scale && decimal_sub(&d, &whole, &fraction) && fraction.count) {
@@ -630,41 +611,30 @@ static bool from_number(struct run *run, const struct eval_type *type, const str
 			return false;
 		fraction.scale = 0;
 		micro = (uint32_t)decimal_to_uint(&fraction, &overflow);
-		/* Rounded up it is none; of MariaDB's TIMEs none in any case. */
-		if (micro == 999999 &&
-			(d.scale > 6 || (kind == EVAL_TIME && run->env->flavour == SQL_MARIADB))) {
-			run_unsupported(run, LIMIT_NUMBER_JUST_BELOW_SECOND_AS_DATE_OR_TIME);
+		if (fraction_as_time_refused(run, kind, &d, micro))
 			return false;
-		}
 		decimals = d.scale > 6 ? 6 : d.scale;
 	}
-	if (kind != EVAL_TIME && n < 10000101 && run->env->flavour == SQL_MYSQL) {
-		run_unsupported(run, LIMIT_MYSQL_SMALL_NUMBER_AS_DATE);
+	if (small_number_as_date_refused(run, kind, n))
 		return false;
-	}
 	if (kind == EVAL_TIME) {
 		if (!time_from_number(neg, n, out, &unsure)) {
 			if (unsure)
-				run_unsupported(run, LIMIT_LARGE_NUMBER_AS_TIME);
+				run_gives_up(run, LIMIT_LARGE_NUMBER_AS_TIME);
 			return false;
 		}
 		out->t.neg = neg && (n || micro);
 		if (neg && !out->t.neg && d.count)
-			time_minus_zero(run);
+			minus_zero_refused(run);
 	} else {
-		if (neg)
+		if (neg || large_number_as_date_refused(run, n))
 			return false;
-		if (n > 99991231235959ull || (n > 991231235959ull && n < 10000101000000ull))
-			run_unsupported(run, LIMIT_LARGE_NUMBER_AS_DATE);
 		if (!datetime_from_number(n, out)) {
-			if (run->env->flavour == SQL_MYSQL)
-				run_unsupported(run, LIMIT_MYSQL_NUMBER_NOT_DATE);
+			no_date_number_refused(run);
 			return false;
 		}
-		if (out->kind == EVAL_DATE && micro) {
-			run_unsupported(run, LIMIT_NUMBER_WITH_FRACTION_AS_DATE);
+		if (fraction_as_date_refused(run, out, micro))
 			return false;
-		}
 	}
 	out->t.micro = micro;
 	out->decimals = (uint8_t)decimals;
@@ -677,35 +647,17 @@ static bool time_value(struct run *run, const struct eval_type *type, const stru
 	struct eval_value r = *v;
 	enum time_parse parsed;
 
-	if (v->kind == EVAL_NULL)
+	if (v->kind == EVAL_NULL || as_time_refused(run, type, v))
 		return false;
-	if (type->kind == EVAL_T_YEAR) {
-		if (run->env->flavour == SQL_MYSQL) {
-			run_unsupported(run, LIMIT_MYSQL_YEAR_AS_DATE_OR_TIME);
-			return false;
-		}
-		/* A date without month and day. */
+	if (type->kind == EVAL_T_YEAR) /* a date without month and day */
 		r = (struct eval_value){.kind = EVAL_DATE, .t.year = (uint16_t)v->u};
-	} else if (type->kind == EVAL_T_BIT) {
-		run_unsupported(run, LIMIT_BIT_AS_DATE_OR_TIME);
-		return false;
-	}
-	if (type->merged && r.kind < EVAL_DATE && run->env->flavour == SQL_MYSQL &&
-		!run_mysql_has(run, MYSQL_NULLIF_AS_DATE)) {
-		run_unsupported(run, LIMIT_MYSQL80_NULLIF_OR_CASE_AS_DATE);
-		return false;
-	}
 	if (r.kind == EVAL_STRING) {
-		if (type->text_only && run->env->flavour == SQL_MARIADB) {
-			run_unsupported(run, LIMIT_STRING_OF_CONVERT_IF_OR_CASE_AS_DATE_OR_TIME);
-			return false;
-		}
 		parsed = kind == EVAL_TIME ? time_parse_time(run->env, v->s, &r)
 					   : time_parse_datetime(run->env, v->s, &r);
 		if (parsed == TIME_UNSURE)
-			run_unsupported(run, LIMIT_STRING_IN_ANOTHER_FORM_AS_DATE_OR_TIME);
-		if (parsed == TIME_INVALID && kind == EVAL_TIME && mysql_5(run->env))
-			run_unsupported(run, LIMIT_MYSQL5_NOT_TIME);
+			run_gives_up(run, LIMIT_STRING_IN_ANOTHER_FORM_AS_DATE_OR_TIME);
+		if (parsed == TIME_INVALID)
+			no_time_text_refused(run, kind);
 		if (parsed != TIME_PARSED)
 			return false;
 	} else if (r.kind < EVAL_DATE) {
@@ -725,17 +677,10 @@ static bool time_value(struct run *run, const struct eval_type *type, const stru
 			struct eval_value base = {.kind = EVAL_DATE, .t = run->env->now};
 			int64_t days, micros = time_micros(&r.t);
 
-			if (run->env->flavour == SQL_MYSQL) {
-				run_unsupported(run, LIMIT_MYSQL_TIME_AS_DATE);
+			if (time_as_date_refused(run, type, &r.t))
 				return false;
-			}
-			/* NULL or a date, as the expression around it is. */
-			if (r.t.neg || (r.t.hour >= 838 && type->kind == EVAL_T_TIME)) {
-				run_unsupported(run, LIMIT_NEGATIVE_TIME_OR_ONE_AT_LIMIT_AS_DATE);
-				return false;
-			}
 			if (!run->env->has_now) {
-				run_unsupported(run, LIMIT_TIME_AS_DATE_CURRENT_DATE_IS_NOT_KNOWN);
+				run_gives_up(run, LIMIT_TIME_AS_DATE_CURRENT_DATE_IS_NOT_KNOWN);
 				return false;
 			}
 			days = days_of(base.t.year, base.t.month, base.t.day);
@@ -752,15 +697,11 @@ static bool time_value(struct run *run, const struct eval_type *type, const stru
 			}
 			days_to_date(days, &r.t);
 		}
-		if (v->kind >= EVAL_DATE && date_is_doubtful(run->env, &r.t)) {
-			/* NO_ZERO_DATE is for what becomes a date.  What is one stays as it is in MySQL 8.0; MariaDB and
-			 * MySQL 9.7 have NULL for it in CAST, not in YEAR(). */
-			run_unsupported(run, LIMIT_COLUMN_DATE_WITH_ZERO_IN_WHICH_SQL_MODE_FORBIDS);
+		if (doubtful_date_refused(run, v, &r.t))
 			return false;
-		} else if (!date_allowed(run->env, &r.t)) {
-			/* Some functions take a day that the month lacks: TO_DAYS(20240231). */
-			if (v->kind < EVAL_STRING && run->env->flavour == SQL_MYSQL)
-				run_unsupported(run, LIMIT_MYSQL_NUMBER_NOT_DATE);
+		if (!date_allowed(run->env, &r.t)) {
+			if (v->kind < EVAL_STRING)
+				no_date_number_refused(run);
 			return false;
 		}
 		if (kind == EVAL_DATE) {
@@ -787,11 +728,6 @@ bool time_from_value(struct run *run, const struct eval_type *type, const struct
 
 struct eval_value no_date(const struct node *n, struct frame *f)
 {
-	if (n->nested && f->run->env->flavour == SQL_MARIADB) {
-		/* TIME(CAST(230 AS DATETIME)) is no error either. */
-		if (run_erred(f->run) && n->arg_count && type_is_number(&n->args[0]->type))
-			return run_open_error(f->run, LIMIT_CAST_OF_NOT_DATE_USED_FURTHER);
-		return run_unsupported(f->run, LIMIT_CAST_OF_NOT_DATE_USED_FURTHER);
-	}
+	nested_no_date_refused(f->run, n);
 	return EVAL_NULL_VALUE;
 }

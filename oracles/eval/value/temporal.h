@@ -18,8 +18,6 @@ double time_to_double(const struct eval_value *v);
 struct decimal time_to_decimal(const struct eval_value *v);
 /* Numbers in the order of time; TIMEs among TIMEs, all others among themselves. */
 int64_t time_pack(const struct eval_value *v);
-/* A negative TIME of which nothing is left: unsupported where it is printed with its sign. */
-void time_minus_zero(struct run *run);
 /* Any value as a DATE, TIME or DATETIME; false: NULL (no date, or the run failed). */
 bool time_from_value(struct run *run, const struct eval_type *type, const struct eval_value *v,
 	enum eval_kind kind, struct eval_value *out) MUST_CHECK;
