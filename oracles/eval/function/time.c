@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Date and time functions.  Dates with a zero month or day have rules of their own in each function
- * and server; where they are not plain they are unsupported.
+ * and server; where they are not plain the guards refuse them.
  */
 #include <stdlib.h>
 
 #include "eval/compile.h"
 #include "eval/function/time.h"
+#include "eval/limits/guards.h"
+#include "eval/limits/value_guards.h"
 #include "eval/value/release.h"
 
 bool has_zeros(struct run *run, const struct eval_value *v)
 {
-	if (date_is_zeroish(&v->t))
-		run_unsupported(run, LIMIT_DATE_WITH_ZERO_IN);
+	zero_in_date_refused(run, v);
 	return run->failed;
 }
 
@@ -46,12 +47,7 @@ bool part_arg(const struct node *n, struct frame *f, enum eval_kind kind, struct
 
 bool date_wanted(const struct node *n, struct frame *f, uint32_t i)
 {
-	if (n->args[i]->type.kind == EVAL_T_TIME)
-		run_unsupported(f->run, LIMIT_TIME_WHERE_DATE_IS_WANTED);
-	/* Where the number is NULL, MySQL gives the date that it computed before. */
-	else if (f->run->env->flavour == SQL_MYSQL && (n->args[i]->type.kind == EVAL_T_DOUBLE ||
-							      n->args[i]->type.kind == EVAL_T_FLOAT))
-		run_unsupported(f->run, LIMIT_FLOATING_POINT_NUMBER_AS_DATE_OR_TIME);
+	as_date_refused(f->run, &n->args[i]->type);
 	return !f->run->failed;
 }
 
@@ -70,9 +66,8 @@ int64_t days_in(const struct eval_value *v)
 
 static struct node *compile_int(struct compiler *c, struct node *n, const struct function *function)
 {
-	if (c->env->flavour == SQL_MYSQL && n->arg_count &&
-		(n->args[0]->type.kind == EVAL_T_DOUBLE || n->args[0]->type.kind == EVAL_T_FLOAT))
-		return compile_unsupported(c, LIMIT_MYSQL_FLOATING_POINT_NUMBER_AS_DATE_OR_TIME);
+	if (date_part_refused(c, n))
+		return NULL;
 	n->type = type_int(span_ieq_str(SPAN_LIT("year"), function->name) &&
 			   compile_mysql_has(c, MYSQL_YEAR_UNSIGNED));
 	return c->failed ? NULL : n;
@@ -162,8 +157,8 @@ static struct eval_value run_time_to_sec(const struct node *n, struct frame *f)
 	/* Six digits or none: it shows in the digits of quotients, and where it is stored as a text. */
 	d = decimal_from_int(v.t.micro ? time_micros(&v.t) : time_micros(&v.t) / 1000000);
 	d.scale = v.t.micro ? 6 : 0;
-	if (!d.count && n->args[0]->type.kind == EVAL_T_DECIMAL && n->args[0]->type.decimals > 6)
-		return run_unsupported(f->run, LIMIT_TIME_TO_SEC_OF_NUMBER_ALMOST_ZERO); /* -0 */
+	if (!d.count && zero_seconds_refused(f->run, &n->args[0]->type))
+		return EVAL_NULL_VALUE;
 	return make_decimal(f->run, &d);
 }
 
@@ -175,12 +170,10 @@ static struct node *compile_time_to_sec(
 
 	(void)function;
 	n->type = type_int(false);
-	if (c->env->flavour == SQL_MYSQL && (t->kind == EVAL_T_DOUBLE || t->kind == EVAL_T_FLOAT))
-		return compile_unsupported(c, LIMIT_MYSQL_FLOATING_POINT_NUMBER_AS_DATE_OR_TIME);
+	if (time_to_sec_refused(c, n))
+		return NULL;
 	if (c->env->flavour == SQL_MYSQL)
 		return n;
-	if (type_is_string(t) || t->kind == EVAL_T_DOUBLE || t->kind == EVAL_T_FLOAT)
-		return compile_unsupported(c, LIMIT_TIME_TO_SEC_OF_STRING_OR_FLOATING_POINT_NUMBER);
 	if ((type_is_temporal(t) || t->kind == EVAL_T_DECIMAL) && t->decimals)
 		n->type = type_decimal(16, t->decimals > 6 ? 6 : t->decimals);
 	return n;
@@ -238,11 +231,13 @@ static struct eval_value run_week(const struct node *n, struct frame *f)
 		return EVAL_NULL_VALUE;
 	if (n->arg_count > 1) {
 		m = node_run(n->args[1], f);
-		if (m.kind == EVAL_NULL)
-			return run_unsupported(f->run, LIMIT_WEEK_WITH_NULL_MODE);
+		if (m.kind == EVAL_NULL) {
+			null_week_mode_refused(f->run);
+			return EVAL_NULL_VALUE;
+		}
 		m = to_integer(f->run, &n->args[1]->type, &m);
-		if (m.kind == EVAL_UINT && m.u > INT64_MAX && type_is_string(&n->args[1]->type))
-			return run_unsupported(f->run, LIMIT_TEXT_BEYOND_BIGINT_AS_MODE_OF_WEEK);
+		if (week_mode_refused(f->run, &n->args[1]->type, &m))
+			return EVAL_NULL_VALUE;
 	}
 	mode = n->op == 2 ? 3 : (uint32_t)m.i; /* WEEKOFYEAR */
 	mode = week_mode(mode);
@@ -272,11 +267,6 @@ bool unit_is_time(enum sql_unit unit)
 	default:
 		return false;
 	}
-}
-
-static bool day_and_time(enum sql_unit unit)
-{
-	return unit >= SQL_UNIT_DAY_MICROSECOND && unit <= SQL_UNIT_DAY_HOUR;
 }
 
 static struct eval_value run_extract(const struct node *n, struct frame *f)
@@ -345,51 +335,25 @@ static struct eval_value run_extract(const struct node *n, struct frame *f)
 		out = micro;
 		break;
 	case SQL_UNIT_WEEK:
-		if (date_is_zeroish(t))
-			return run_unsupported(f->run, LIMIT_EXTRACT_WEEK_OF_DATE_WITH_ZEROS);
+		if (extract_week_refused(f->run, t))
+			return EVAL_NULL_VALUE;
 		return eval_int(week_of(t, week_mode(f->run->env->default_week_format), &year));
 	default:
-		return run_unsupported(f->run, LIMIT_EXPRESSION_NOT_MODELLED);
+		return run_gives_up(f->run, LIMIT_EXPRESSION_NOT_MODELLED);
 	}
 	return eval_int(t->neg ? -out : out);
-}
-
-static bool casts_no_date(const struct node *n)
-{
-	return n->expr && n->expr->kind == SQL_EXPR_CAST && n->arg_count &&
-	       !type_is_temporal(&n->args[0]->type);
 }
 
 struct node *compile_extract(struct compiler *c, const struct sql_expr *e)
 {
 	struct node *n = node_new(c, run_extract, e, 1);
-	const struct eval_type *t;
 
 	n->args[0] = compile_value(c, e->u.interval.left);
 	if (!n->args[0])
 		return NULL;
-	t = &n->args[0]->type;
 	n->op = e->u.interval.unit;
 	n->type = type_int(false);
-	if (!unit_is_time((enum sql_unit)n->op) && t->kind == EVAL_T_TIME)
-		return compile_unsupported(c, LIMIT_EXTRACT_OF_DAY_FROM_TIME);
-	/* The day of a value that was made a DATE on the way comes out as another one. */
-	if (c->env->flavour == SQL_MARIADB && mariadb_2026(c->env) != 1 &&
-		e->u.interval.left->kind != SQL_EXPR_COLUMN &&
-		e->u.interval.left->kind != SQL_EXPR_LITERAL && t->kind == EVAL_T_DATE &&
-		day_and_time((enum sql_unit)n->op))
-		return compile_unsupported(c, LIMIT_EXTRACT_FROM_WHAT_WAS_MADE_DATE_OLDER_MARIADB);
-	/* Releases before late 2026 convert the number or text under the cast again: 127 is a time. */
-	if (c->env->flavour == SQL_MARIADB && mariadb_2026(c->env) != 1 &&
-		node_any(n->args[0], casts_no_date))
-		return compile_unsupported(c, LIMIT_EXTRACT_FROM_CAST_OF_NO_DATE_OLDER_MARIADB);
-	if (c->env->flavour == SQL_MYSQL && day_and_time((enum sql_unit)n->op) && !n->args[0]->column &&
-		!compile_mysql_has(c, MYSQL_EXTRACT_DAY))
-		return compile_unsupported(c, LIMIT_MYSQL80_EXTRACT_OF_DAYS_AND_HOURS);
-	/* A string may be a date or an interval of days and time. */
-	if (!type_is_temporal(t) && t->kind != EVAL_T_NULL)
-		return compile_unsupported(c, LIMIT_EXTRACT_FROM_OTHER_THAN_DATE_OR_TIME);
-	return n;
+	return extract_refused(c, e, n->args[0]) ? NULL : n;
 }
 
 /* ---- differences ---- */
@@ -478,12 +442,8 @@ static struct eval_value run_date(const struct node *n, struct frame *f)
 static struct node *compile_date(
 	struct compiler *c, struct node *n, const struct function *function)
 {
-	/* Where the number is NULL, MySQL gives the date that it computed before. */
-	if (c->env->flavour == SQL_MYSQL && function->fn == run_date &&
-		(n->args[0]->type.kind == EVAL_T_DOUBLE || n->args[0]->type.kind == EVAL_T_FLOAT))
-		return compile_unsupported(c, LIMIT_FLOATING_POINT_NUMBER_AS_DATE_OR_TIME);
-	if (c->env->flavour == SQL_MARIADB && node_is_timediff(n->args[0]))
-		return compile_unsupported(c, LIMIT_TIMEDIFF_AS_DATE);
+	if (to_date_refused(c, n->args[0], function->fn == run_date))
+		return NULL;
 	n->type = type_temporal(EVAL_T_DATE, 0);
 	return n;
 }
@@ -513,10 +473,8 @@ static struct node *compile_time(
 	struct compiler *c, struct node *n, const struct function *function)
 {
 	(void)function;
-	if (type_is_string(&n->args[0]->type) || n->args[0]->type.kind == EVAL_T_DOUBLE ||
-		n->args[0]->type.kind == EVAL_T_FLOAT ||
-		(n->args[0]->type.kind == EVAL_T_DECIMAL && n->args[0]->type.decimals))
-		return compile_unsupported(c, LIMIT_TIME_OF_STRING_OR_NUMBER_WITH_FRACTION);
+	if (to_time_refused(c, n->args[0]))
+		return NULL;
 	n->type = type_temporal(EVAL_T_TIME, time_decimals(&n->args[0]->type));
 	return n;
 }
@@ -531,9 +489,7 @@ static struct eval_value run_last_day(const struct node *n, struct frame *f)
 			? !part_value(f->run, &n->args[0]->type, &arg, EVAL_DATE, &v)
 			: !time_from_value(f->run, &n->args[0]->type, &arg, EVAL_DATE, &v))
 		return no_date(n, f);
-	if ((v.t.month && !v.t.day) || (!v.t.month && n->nested))
-		return run_unsupported(f->run, LIMIT_DATE_WITH_ZERO_IN);
-	if (!v.t.month)
+	if (last_day_refused(f->run, n, &v.t) || !v.t.month)
 		return EVAL_NULL_VALUE;
 	v.t.day = (uint8_t)days_in_month(v.t.year, v.t.month);
 	return v;
@@ -546,8 +502,8 @@ static struct eval_value run_from_days(const struct node *n, struct frame *f)
 	if (v.kind == EVAL_NULL)
 		return v;
 	v = to_integer(f->run, &n->args[0]->type, &v);
-	if (v.i < 366 || v.i >= 3652425)
-		return run_unsupported(f->run, LIMIT_FROM_DAYS_OUT_OF_RANGE);
+	if (from_days_refused(f->run, v.i))
+		return EVAL_NULL_VALUE;
 	days_to_date(v.i, &out.t);
 	return out;
 }
@@ -565,10 +521,8 @@ static struct eval_value run_makedate(const struct node *n, struct frame *f)
 	if (d.kind != EVAL_NULL)
 		d = to_integer(f->run, &n->args[1]->type, &d);
 	y = node_run(n->args[0], f);
-	/* LEAST(MAKEDATE(...), ...) has none there. */
-	if (run_erred(f->run) && n->nested &&
-		f->run->env->flavour == SQL_MYSQL)
-		return run_open_error(f->run, LIMIT_MYSQL_ERROR_IN_MAKEDATE);
+	if (makedate_error_refused(f->run, n))
+		return EVAL_NULL_VALUE;
 	/* Both are made numbers before the test for NULL. */
 	if (y.kind != EVAL_NULL)
 		y = to_integer(f->run, &n->args[0]->type, &y);
@@ -601,9 +555,8 @@ static struct eval_value run_maketime(const struct node *n, struct frame *f)
 	if (!mysql && v[2].kind != EVAL_NULL && (v[2].i < 0 || v[2].i > 59)) {
 		if (v[2].kind == EVAL_UINT || v[2].i > 0)
 			run_truncated(f->run);
-		else if (f->run->strict && !n->args[2]->literal)
-			return run_unsupported(
-				f->run, LIMIT_MAKETIME_WITH_NEGATIVE_SECONDS_COMPUTED);
+		else
+			negative_seconds_refused(f->run, n->args[2]);
 		return EVAL_NULL_VALUE;
 	}
 	/* Two words of nine digits, as a DECIMAL has them. */
@@ -612,8 +565,8 @@ static struct eval_value run_maketime(const struct node *n, struct frame *f)
 		run_truncated(f->run);
 	if (null || v[1].i < 0 || v[1].i > 59 || v[2].i < 0 || v[2].i > 59)
 		return EVAL_NULL_VALUE;
-	if (v[0].kind == EVAL_UINT || v[0].i > TIME_HOUR_MAX || v[0].i < -TIME_HOUR_MAX)
-		return run_unsupported(f->run, LIMIT_MAKETIME_BEYOND_RANGE_OF_TIME);
+	if (maketime_hour_refused(f->run, &v[0]))
+		return EVAL_NULL_VALUE;
 	out.t.neg = v[0].i < 0;
 	out.t.hour = (uint16_t)(v[0].i < 0 ? -v[0].i : v[0].i);
 	out.t.minute = (uint8_t)v[1].i;
@@ -625,8 +578,8 @@ static struct node *compile_maketime(
 	struct compiler *c, struct node *n, const struct function *function)
 {
 	(void)function;
-	if (!type_is_int(&n->args[2]->type))
-		return compile_unsupported(c, LIMIT_MAKETIME_WITH_SECONDS_NOT_INTEGER);
+	if (maketime_refused(c, n->args))
+		return NULL;
 	n->type = type_temporal(EVAL_T_TIME, 0);
 	return n;
 }
@@ -642,31 +595,24 @@ static struct eval_value run_sec_to_time(const struct node *n, struct frame *f)
 	if (v.kind == EVAL_NULL)
 		return v;
 	d = to_decimal(f->run, t, &v);
-	if (v.kind == EVAL_DECIMAL && d.scale > t->decimals)
-		return run_unsupported(f->run, LIMIT_QUOTIENT_AS_DATE_OR_TIME);
-	if (d.led && f->run->env->flavour == SQL_MYSQL)
-		return run_unsupported(
-			f->run, LIMIT_MYSQL_DIFFERENCE_OF_LONG_DECIMALS_AS_DATE_OR_TIME);
-	if (d.scale > 6 && f->run->env->flavour == SQL_MYSQL)
-		return run_unsupported(
-			f->run, LIMIT_MYSQL_NUMBER_WITH_MORE_THAN_SIX_DECIMALS_AS_TIME);
+	if (number_as_time_refused(f->run, t, &v, &d))
+		return EVAL_NULL_VALUE;
 	if (!decimal_round(&d, 6, DECIMAL_TRUNCATE, &d))
-		return run_unsupported(f->run, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS);
+		return run_gives_up(f->run, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS);
 	d.scale = 0;
-	if (!d.count && v.kind == EVAL_DECIMAL && v.dec->neg) /* the server prints -00:00:00 */
-		return run_unsupported(f->run, LIMIT_NEGATIVE_TIME_THAT_BECOMES_ZERO);
+	if (!d.count && negative_seconds_to_zero_refused(f->run, &v))
+		return EVAL_NULL_VALUE;
 	micros = decimal_to_int(&d, &overflow);
-	/* Error 1916 of some. */
-	if (overflow && f->run->strict)
-		return run_unsupported(f->run, LIMIT_SEC_TO_TIME_OF_LARGE_NUMBER_IN_STRICT_MODE);
+	if (overflow && large_seconds_refused(f->run))
+		return EVAL_NULL_VALUE;
 	if (overflow)
 		micros = d.neg ? INT64_MIN / 2 : INT64_MAX / 2;
 	if (micros >= 3020399000001ll || micros <= -3020399000001ll) {
 		/* Beyond the range: the largest TIME. */
 		run_truncated(f->run);
 		v = time_from_micros(micros < 0 ? -3020399000000ll : 3020399000000ll, 0);
-		if (n->type.decimals)
-			return run_unsupported(f->run, LIMIT_SEC_TO_TIME_BEYOND_RANGE_OF_TIME);
+		if (seconds_beyond_time_refused(f->run, n))
+			return EVAL_NULL_VALUE;
 	} else {
 		v = time_from_micros(micros, n->type.decimals);
 	}
@@ -680,12 +626,8 @@ static struct node *compile_sec_to_time(
 	const struct eval_type *t = &n->args[0]->type;
 
 	(void)function;
-	if (!type_is_int(t) && t->kind != EVAL_T_DECIMAL && t->kind != EVAL_T_NULL)
-		return compile_unsupported(c, LIMIT_SEC_TO_TIME_OF_OTHER_THAN_EXACT_NUMBERS);
-	if (t->kind == EVAL_T_DECIMAL && t->is_unsigned && !n->args[0]->column)
-		return compile_unsupported(c, LIMIT_SEC_TO_TIME_OF_COMPUTED_DECIMAL_UNSIGNED);
-	if (t->not_int)
-		return compile_unsupported(c, LIMIT_SEC_TO_TIME_OF_GREATEST_OR_LEAST);
+	if (sec_to_time_refused(c, n->args[0]))
+		return NULL;
 	n->type = type_temporal(EVAL_T_TIME, time_decimals(t));
 	return n;
 }
@@ -701,7 +643,7 @@ static struct eval_value run_now(const struct node *n, struct frame *f)
 	if (!f->run->env->has_now && f->run->carrying && f->run->env->opaque_count)
 		return (struct eval_value){.kind = EVAL_OPAQUE, .u = ++*f->run->env->opaque_count};
 	if (!f->run->env->has_now)
-		return run_unsupported(f->run, LIMIT_NOW_TIME_IS_NOT_KNOWN);
+		return run_gives_up(f->run, LIMIT_NOW_TIME_IS_NOT_KNOWN);
 	if (n->op == NOW_DATE) {
 		v.kind = EVAL_DATE;
 		v.t.hour = 0;
@@ -722,16 +664,10 @@ static struct node *compile_now(struct compiler *c, struct node *n, const struct
 {
 	uint32_t decimals = 0;
 
-	/* 11.8 gives a TIME. */
-	if (c->env->flavour == SQL_MARIADB && c->env->version >= 110000 &&
-		!strcmp(function->name, "localtime"))
-		return compile_unsupported(c, LIMIT_LOCALTIME_TIME_OR_DATE_BY_RELEASE);
-	if (n->arg_count) {
-		if (!n->args[0]->literal || n->args[0]->u.value.kind != EVAL_INT ||
-			n->args[0]->u.value.i > 6)
-			return compile_unsupported(c, LIMIT_NOW_WITH_OTHER_THAN_0_TO_6_DIGITS);
+	if (now_refused(c, n, function->name))
+		return NULL;
+	if (n->arg_count)
 		decimals = (uint32_t)n->args[0]->u.value.i;
-	}
 	n->type = type_temporal(function->number == NOW_DATE   ? EVAL_T_DATE
 				: function->number == NOW_TIME ? EVAL_T_TIME
 							       : EVAL_T_DATETIME,

@@ -69,10 +69,11 @@ struct guard {
 /* The same for a limit with a condition that needs no list. */
 static inline bool compile_refuses(struct compiler *c, enum eval_limit limit, bool met)
 {
-	if (LIKELY(!met) || !limit_covers(limit, c->env->flavour, c->env->version))
+	if (LIKELY(!met))
 		return false;
-	compile_unsupported(c, limit);
-	return true;
+	if (limit_covers(limit, c->env->flavour, c->env->version))
+		compile_unsupported(c, limit);
+	return c->failed; /* by the condition, perhaps: compile_mysql_has() */
 }
 
 /* True: refused with the first limit that is met. */
@@ -225,5 +226,20 @@ bool change_refused(struct compiler *c, const struct sql_table_ref *ref,
 	const struct sql_with *with) MUST_CHECK;
 bool delete_refused(struct compiler *c, const struct sql_delete *del) MUST_CHECK;
 bool join_change_refused(struct compiler *c, const struct sql_stmt *stmt) MUST_CHECK;
+
+/* -x of a constant that failed. */
+bool negative_constant_refused(struct compiler *c, const struct eval_outcome *outcome) MUST_CHECK;
+
+/* Functions of dates and times: YEAR and the like; TIME_TO_SEC; EXTRACT; DATE, LAST_DAY ... (the first is
+ * `by_date_function`); TIME; MAKETIME; SEC_TO_TIME; NOW. */
+bool date_part_refused(struct compiler *c, const struct node *n) MUST_CHECK;
+bool time_to_sec_refused(struct compiler *c, const struct node *n) MUST_CHECK;
+bool extract_refused(
+	struct compiler *c, const struct sql_expr *e, const struct node *arg) MUST_CHECK;
+bool to_date_refused(struct compiler *c, const struct node *arg, bool by_date_function) MUST_CHECK;
+bool to_time_refused(struct compiler *c, const struct node *arg) MUST_CHECK;
+bool maketime_refused(struct compiler *c, struct node *const *args) MUST_CHECK;
+bool sec_to_time_refused(struct compiler *c, const struct node *arg) MUST_CHECK;
+bool now_refused(struct compiler *c, const struct node *n, const char *function) MUST_CHECK;
 
 #endif

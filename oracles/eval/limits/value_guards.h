@@ -143,4 +143,61 @@ bool doubtful_date_refused(
 	struct run *run, const struct eval_value *v, const struct eval_time *date) MUST_CHECK;
 bool nested_no_date_refused(struct run *run, const struct node *n);
 
+/* Operators that met an error and may have met another one before: where that is possible; where the
+ * value is converted. */
+bool other_error_refused(struct run *run, bool possible) MUST_CHECK;
+bool converted_error_refused(struct run *run, const struct eval_value *v) MUST_CHECK;
+
+/* Arithmetic: + - *; / with all its digits, and as it is typed; %; DIV; bits; -x. */
+bool tiny_double_refused(struct run *run, double d) MUST_CHECK;
+bool null_operand_refused(struct run *run, const struct eval_value *a, const struct eval_value *b);
+/* 0 minus the least BIGINT; a product that is the least BIGINT. */
+bool zero_minus_least_refused(struct run *run) MUST_CHECK;
+bool least_product_refused(struct run *run) MUST_CHECK;
+bool zero_product_refused(struct run *run, const struct node *n);
+bool decimal_difference_refused(
+	struct run *run, const struct node *n, const struct decimal *r) MUST_CHECK;
+bool exact_quotient_refused(struct run *run, const struct node *n, const struct decimal *x,
+	const struct decimal *y, const struct decimal *r) MUST_CHECK;
+bool quotient_refused(struct run *run, const struct node *n, const struct decimal *x,
+	const struct decimal *y, const struct decimal *r) MUST_CHECK;
+bool remainder_refused(struct run *run, const struct decimal *x, const struct decimal *r) MUST_CHECK;
+bool div_operands_refused(struct run *run, const struct node *n, const struct eval_value *a,
+	const struct eval_value *b) MUST_CHECK;
+bool div_of_decimals_refused(struct run *run, const struct node *n, const struct eval_value *a,
+	const struct eval_value *b, const struct decimal *x, const struct decimal *y,
+	const struct decimal *r) MUST_CHECK;
+bool div_overflow_refused(struct run *run) MUST_CHECK;
+bool div_error_refused(struct run *run) MUST_CHECK;
+bool div_of_integers_refused(struct run *run, const struct node *n, const struct eval_value *a,
+	bool negative) MUST_CHECK;
+bool text_as_bits_refused(struct run *run) MUST_CHECK;
+bool as_bits_refused(struct run *run, const struct eval_type *type, const struct eval_value *v,
+	const struct decimal *d, uint64_t bits, bool overflow);
+bool bits_beside_null_refused(struct run *run, const struct eval_value *a) MUST_CHECK;
+bool shift_operand_refused(struct run *run, const struct eval_value *by) MUST_CHECK;
+bool shift_refused(
+	struct run *run, const struct eval_value *by, const struct eval_value *count) MUST_CHECK;
+bool negative_double_refused(
+	struct run *run, const struct node *n, const struct eval_value *v, double d) MUST_CHECK;
+bool negative_integer_refused(
+	struct run *run, const struct node *arg, const struct eval_value *v) MUST_CHECK;
+
+/* Functions of dates and times. */
+bool zero_in_date_refused(struct run *run, const struct eval_value *v);
+bool as_date_refused(struct run *run, const struct eval_type *type);
+bool zero_seconds_refused(struct run *run, const struct eval_type *type) MUST_CHECK;
+bool week_mode_refused(
+	struct run *run, const struct eval_type *type, const struct eval_value *mode) MUST_CHECK;
+bool null_week_mode_refused(struct run *run);
+bool extract_week_refused(struct run *run, const struct eval_time *t) MUST_CHECK;
+bool last_day_refused(struct run *run, const struct node *n, const struct eval_time *t) MUST_CHECK;
+bool from_days_refused(struct run *run, int64_t days) MUST_CHECK;
+bool makedate_error_refused(struct run *run, const struct node *n) MUST_CHECK;
+bool negative_seconds_refused(struct run *run, const struct node *seconds);
+bool maketime_hour_refused(struct run *run, const struct eval_value *hour) MUST_CHECK;
+bool negative_seconds_to_zero_refused(struct run *run, const struct eval_value *v) MUST_CHECK;
+bool large_seconds_refused(struct run *run) MUST_CHECK;
+bool seconds_beyond_time_refused(struct run *run, const struct node *n) MUST_CHECK;
+
 #endif

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "eval/limits/guards.h"
+#include "eval/limits/value_guards.h"
 #include "eval/operator/comparison.h"
 #include "eval/value/release.h"
 #include "server/errors.h"
@@ -34,9 +35,8 @@ struct eval_value check_double(struct run *run, double d)
 {
 	if (!isfinite(d))
 		return run_error(run, ER_DATA_OUT_OF_RANGE, "DOUBLE value is out of range");
-	/* How many digits of it a text has depends on the text's room. */
-	if (d != 0 && fabs(d) < __DBL_MIN__)
-		return run_unsupported(run, LIMIT_NUMBER_ALMOST_ZERO);
+	if (tiny_double_refused(run, d))
+		return EVAL_NULL_VALUE;
 	return eval_double(d);
 }
 
@@ -99,12 +99,9 @@ struct eval_type arithmetic_type(const struct eval_type *type)
 
 /* ---- + - * ---- */
 
-/* A DECIMAL that no BIGINT holds is an error all the same. */
 static struct eval_value null_beside(struct run *run, const struct eval_value *a, const struct eval_value *b)
 {
-	if (run->strict && ((a->kind == EVAL_DECIMAL && decimal_int_digits(a->dec) > 18) ||
-				   (b->kind == EVAL_DECIMAL && decimal_int_digits(b->dec) > 18)))
-		return run_unsupported(run, LIMIT_DECIMAL_BEYOND_BIGINT_WITH_NULL_IN_STRICT_MODE);
+	null_operand_refused(run, a, b);
 	return EVAL_NULL_VALUE;
 }
 
@@ -125,9 +122,9 @@ static struct eval_value run_int(const struct node *n, struct frame *f)
 		break;
 	case SQL_OP_SUB:
 		r = x - y;
+		if (x == 0 && y == INT64_MIN && zero_minus_least_refused(f->run))
+			return EVAL_NULL_VALUE;
 		/* MariaDB overlooks this overflow. */
-		if (x == 0 && y == INT64_MIN && mysql_5(f->run->env))
-			return run_unsupported(f->run, LIMIT_MYSQL5_0_MINUS_LEAST_BIGINT);
 		if (x == 0 && y == INT64_MIN && !n->type.is_unsigned &&
 			f->run->env->flavour == SQL_MARIADB)
 			return eval_int(INT64_MIN);
@@ -138,8 +135,8 @@ static struct eval_value run_int(const struct node *n, struct frame *f)
 			return run_error(f->run, ER_DATA_OUT_OF_RANGE, "BIGINT UNSIGNED value is out of range");
 		break;
 	}
-	if (n->op == SQL_OP_MUL && r == INT64_MIN && f->run->env->flavour == SQL_MYSQL)
-		return run_unsupported(f->run, LIMIT_MYSQL_PRODUCT_LEAST_BIGINT);
+	if (n->op == SQL_OP_MUL && r == INT64_MIN && least_product_refused(f->run))
+		return EVAL_NULL_VALUE;
 	return check_integer(f->run, r, n->type.is_unsigned);
 }
 
@@ -170,7 +167,7 @@ static struct eval_value run_real(const struct node *n, struct frame *f)
 
 /* The quotient has as many whole words of nine digits behind the point as the operands' words and
  * the increment need (the servers' decimal_div); a later operation sees them all. */
-static uint32_t quotient_scale(const struct decimal *a, const struct decimal *b, uint32_t more)
+uint32_t quotient_scale(const struct decimal *a, const struct decimal *b, uint32_t more)
 {
 	uint32_t fa = (a->scale + 8u) / 9 * 9, fb = (b->scale + 8u) / 9 * 9;
 	uint32_t grown = fa - a->scale + fb - b->scale;
@@ -203,8 +200,8 @@ static void computed_zero(const struct node *n, struct run *run, const struct de
 	case SQL_OP_MUL:
 		if (mariadb_2026(run->env) == 0 || x->neg != y->neg)
 			r->scale = 0;
-		else if (mariadb_2026(run->env) < 0 && n->nested)
-			run_unsupported(run, LIMIT_DECIMALS_OF_PRODUCT_ZERO);
+		else
+			zero_product_refused(run, n);
 		return;
 	case SQL_OP_MOD:
 		if (mysql || !x->count)
@@ -219,36 +216,6 @@ static void computed_zero(const struct node *n, struct run *run, const struct de
 static bool leads(const struct decimal *d)
 {
 	return d->led || decimal_int_digits(d) > 18;
-}
-
-/* Without the words of nine digits behind the point that are zero at its end. */
-static struct decimal without_zeros(const struct decimal *d)
-{
-	struct decimal best = *d, cut;
-
-	for (uint32_t scale = (d->scale + 8u) / 9 * 9; scale >= 9; scale -= 9) {
-		if (!decimal_round(d, scale - 9, DECIMAL_TRUNCATE, &cut) || decimal_compare(&cut, d) != 0)
-			break;
-		best = cut;
-	}
-	return best;
-}
-
-/* MariaDB before 2026: a product ends where its digits do, and the quotient by it has fewer. */
-static bool lost_zeros(const struct node *n, const struct run *run, const struct decimal *x,
-	const struct decimal *y, const struct decimal *r)
-{
-	struct decimal a = *x, b = *y, other;
-
-	if (!n->nested || run->env->flavour != SQL_MARIADB || mariadb_2026(run->env) == 1)
-		return false;
-	if (n->args[0]->arg_count)
-		a = without_zeros(x);
-	if (n->args[1]->arg_count)
-		b = without_zeros(y);
-	return (a.scale != x->scale || b.scale != y->scale) &&
-	       (!decimal_div(&a, &b, quotient_scale(&a, &b, run->env->div_precision_increment), &other) ||
-		       decimal_compare(&other, r) != 0);
 }
 
 bool round_as_typed(struct run *run, const struct node *n, struct decimal *r)
@@ -279,8 +246,8 @@ static struct eval_value run_decimal(const struct node *n, struct frame *f)
 	case SQL_OP_SUB:
 		good = decimal_sub(&x, &y, &r);
 		r.led = r.count && (leads(&x) || leads(&y));
-		if (good && r.neg && n->type.is_unsigned && f->run->env->flavour == SQL_MYSQL)
-			return run_unsupported(f->run, LIMIT_MYSQL_NEGATIVE_DECIMAL_UNSIGNED);
+		if (good && decimal_difference_refused(f->run, n, &r))
+			return EVAL_NULL_VALUE;
 		break;
 	case SQL_OP_MUL:
 		/* Nine words of nine digits; where they are too few the servers cut decimals. */
@@ -294,36 +261,23 @@ static struct eval_value run_decimal(const struct node *n, struct frame *f)
 			return division_by_zero(f->run);
 		good = decimal_div(
 			&x, &y, quotient_scale(&x, &y, f->run->env->div_precision_increment), &r);
-		if (good && lost_zeros(n, f->run, &x, &y, &r))
-			return run_unsupported(f->run, LIMIT_QUOTIENT_OF_PRODUCTS_USED_FURTHER);
-		if (good && mysql_has(f->run->env, MYSQL_QUOTIENT_ROUNDED) == 1) {
-			struct decimal all = r, cut;
-
+		if (good && exact_quotient_refused(f->run, n, &x, &y, &r))
+			return EVAL_NULL_VALUE;
+		if (good && mysql_has(f->run->env, MYSQL_QUOTIENT_ROUNDED) == 1)
 			good = decimal_round(&r, n->type.decimals, DECIMAL_HALF_UP, &r);
-			/* As an integer (LEFT(s, a / b)) it is rounded from all digits at once. */
-			if (good && n->nested && decimal_round(&all, 0, DECIMAL_HALF_UP, &all) &&
-				decimal_round(&r, 0, DECIMAL_HALF_UP, &cut) &&
-				decimal_compare(&all, &cut) != 0)
-				return run_unsupported(
-					f->run, LIMIT_MYSQL_QUOTIENT_JUST_BELOW_HALF);
-		}
-		if (good && !r.count && x.count && x.neg != y.neg) /* printed and compared as -0 */
-			return run_unsupported(f->run, LIMIT_NEGATIVE_DECIMAL_QUOTIENT_ZERO);
-		/* It has no decimals then, or those of a quotient: as a text that shows. */
-		if (good && !r.count && x.count && n->nested && f->run->env->flavour == SQL_MYSQL)
-			return run_unsupported(
-				f->run, LIMIT_MYSQL_QUOTIENT_ALMOST_ZERO_USED_FURTHER);
+		if (good && quotient_refused(f->run, n, &x, &y, &r))
+			return EVAL_NULL_VALUE;
 		break;
 	default:
 		if (!y.count)
 			return division_by_zero(f->run);
 		good = decimal_mod(&x, &y, &r);
-		if (good && x.neg && !r.count) /* MariaDB prints -0.0, which is no value here */
-			return run_unsupported(f->run, LIMIT_NEGATIVE_DECIMAL_MODULO_ZERO);
+		if (good && remainder_refused(f->run, &x, &r))
+			return EVAL_NULL_VALUE;
 		break;
 	}
 	if (!good || !round_as_typed(f->run, n, &r))
-		return run_unsupported(f->run, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS);
+		return run_gives_up(f->run, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS);
 	if (!r.count)
 		computed_zero(n, f->run, &x, &y, &r);
 	return make_decimal(f->run, &r);
@@ -344,23 +298,6 @@ static struct eval_value run_int_mod(const struct node *n, struct frame *f)
 	return check_integer(f->run, wide_of(&a) % y, n->type.is_unsigned);
 }
 
-/* a DIV b, computed as DECIMALs: what the servers do not agree upon, or LIMIT_NONE. */
-static enum eval_limit decimal_quotient_limit(const struct node *n, const struct eval_value *a,
-	const struct eval_value *b, const struct decimal *quotient)
-{
-	bool large = decimal_int_digits(quotient) > 18;
-	bool real = a->kind == EVAL_DOUBLE || b->kind == EVAL_DOUBLE;
-
-	/* A DOUBLE beyond BIGINT wraps around in some releases. */
-	if ((a->kind == EVAL_DOUBLE && fabs(a->d) > 9e18) ||
-		(b->kind == EVAL_DOUBLE && fabs(b->d) > 9e18) || (real && large))
-		return LIMIT_DIV_OF_DOUBLES_BEYOND_BIGINT;
-	/* LEAST(DECIMAL UNSIGNED) is unsigned to some releases. */
-	if (n->args[0]->type.not_int && large)
-		return LIMIT_DIV_OF_LEAST_OR_GREATEST_BEYOND_BIGINT;
-	return LIMIT_NONE;
-}
-
 static struct eval_value integer_of_quotient(
 	struct run *run, const struct decimal *quotient, bool is_unsigned)
 {
@@ -370,8 +307,8 @@ static struct eval_value integer_of_quotient(
 
 	if (!overflow)
 		return v;
-	if (run->strict)
-		return run_unsupported(run, LIMIT_DIV_BEYOND_BIGINT_IN_STRICT_MODE);
+	if (div_overflow_refused(run))
+		return EVAL_NULL_VALUE;
 	return run_error(
 		run, ER_DATA_OUT_OF_RANGE, is_unsigned ? "BIGINT UNSIGNED out of range" : "BIGINT out of range");
 }
@@ -381,22 +318,16 @@ static struct eval_value divide_decimals(
 {
 	struct decimal x = to_decimal(run, &n->args[0]->type, a);
 	struct decimal y = to_decimal(run, &n->args[1]->type, b), r;
-	enum eval_limit limit;
 
-	/* 1292 or 1366, of the one or the other. */
-	if (run->strict && run_erred(run) && run->env->flavour == SQL_MYSQL)
-		return run_open_error(run, LIMIT_MYSQL_ERROR_IN_OPERAND_OF_DIV_IN_STRICT_MODE);
-	if (run->failed)
+	if (div_error_refused(run) || run->failed)
 		return EVAL_NULL_VALUE;
 	if (!y.count)
 		return division_by_zero(run);
 	if (!decimal_div(&x, &y, 0, &r))
-		return run_unsupported(run, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS);
-	if (!r.count && x.count && x.neg != y.neg)
-		return run_unsupported(run, LIMIT_NEGATIVE_DECIMAL_QUOTIENT_ZERO);
-	limit = decimal_quotient_limit(n, a, b, &r);
-	return limit ? run_unsupported(run, limit)
-		     : integer_of_quotient(run, &r, n->type.is_unsigned);
+		return run_gives_up(run, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS);
+	if (div_of_decimals_refused(run, n, a, b, &x, &y, &r))
+		return EVAL_NULL_VALUE;
+	return integer_of_quotient(run, &r, n->type.is_unsigned);
 }
 
 static struct eval_value divide_integers(
@@ -406,12 +337,8 @@ static struct eval_value divide_integers(
 	b = to_integer(run, &n->args[1]->type, &b);
 	if (wide_of(&b) == 0)
 		return division_by_zero(run);
-	if (a.kind == EVAL_INT && a.i == INT64_MIN && run->env->flavour == SQL_MYSQL)
-		return run_unsupported(run, LIMIT_MYSQL_LEAST_BIGINT_DIV_ANOTHER);
-	/* Error 1916 then, and not 1690. */
-	if (run->strict && n->type.is_unsigned && wide_of(&a) / wide_of(&b) < 0 &&
-		(n->args[0]->type.hybrid || n->args[1]->type.hybrid))
-		return run_unsupported(run, LIMIT_DIV_BEYOND_BIGINT_IN_STRICT_MODE);
+	if (div_of_integers_refused(run, n, &a, wide_of(&a) / wide_of(&b) < 0))
+		return EVAL_NULL_VALUE;
 	return check_integer(run, wide_of(&a) / wide_of(&b), n->type.is_unsigned);
 }
 
@@ -423,15 +350,12 @@ static struct eval_value run_int_div(const struct node *n, struct frame *f)
 	if (a.kind == EVAL_NULL && n->aux)
 		return a;
 	b = node_run(n->args[1], f);
-	if (b.kind == EVAL_NULL && a.kind == EVAL_DOUBLE && fabs(a.d) > 1e60 && f->run->strict)
-		return run_unsupported(f->run, LIMIT_DOUBLE_BEYOND_DECIMAL); /* an error, or not */
+	if (div_operands_refused(f->run, n, &a, &b))
+		return EVAL_NULL_VALUE;
 	if (b.kind == EVAL_NULL && n->aux && f->run->strict)
 		(void)to_decimal(f->run, &n->args[0]->type, &a); /* for its errors */
 	if (a.kind == EVAL_NULL || b.kind == EVAL_NULL)
 		return EVAL_NULL_VALUE;
-	/* 0x03 is unsigned to some releases. */
-	if (n->args[1]->type.hybrid && a.kind == EVAL_INT && a.i < 0)
-		return run_unsupported(f->run, LIMIT_NEGATIVE_NUMBER_DIV_HEXADECIMAL_LITERAL);
 	return n->aux ? divide_decimals(n, f->run, &a, &b) : divide_integers(n, f->run, a, b);
 }
 
@@ -445,23 +369,14 @@ uint64_t bits_of(struct run *run, const struct eval_type *type, const struct eva
 
 	/* MariaDB goes through DECIMAL, which rounds halves away from zero. */
 	if (v->kind == EVAL_DECIMAL || v->kind == EVAL_DOUBLE || text || v->kind >= EVAL_DATE) {
-		if (text && run->strict && run->env->flavour == SQL_MYSQL) { /* 1292 or 1366 */
-			run_unsupported(run, LIMIT_MYSQL_STRING_IN_BIT_OPERATION_IN_STRICT_MODE);
+		if (text && text_as_bits_refused(run))
 			return 0;
-		}
 		struct decimal d = to_decimal(run, type, v);
 		bool overflow;
 		uint64_t u = d.neg ? (uint64_t)decimal_to_int(&d, &overflow)
 				   : decimal_to_uint(&d, &overflow);
 
-		if (run->env->flavour == SQL_MYSQL &&
-			(text || (v->kind != EVAL_DECIMAL && d.scale) ||
-				(v->kind == EVAL_DOUBLE && fabs(v->d) > 0x1p53) ||
-				(v->kind == EVAL_DECIMAL && d.scale > type->decimals) ||
-				u > INT64_MAX))
-			run_unsupported(run, LIMIT_MYSQL_INEXACT_NUMBER_IN_BIT_OPERATION);
-		if (overflow || (v->kind == EVAL_DOUBLE && fabs(v->d) > 0x1p53))
-			run_unsupported(run, LIMIT_LARGE_NUMBER_IN_BIT_OPERATION);
+		as_bits_refused(run, type, v, &d, u, overflow);
 		return u;
 	}
 	i = to_integer(run, type, v);
@@ -481,16 +396,10 @@ static void convert_for_errors(
 		(void)bits_of(run, &n->args[1]->type, b);
 	if (mariadb && run->strict && b->kind == EVAL_NULL && a->kind != EVAL_NULL)
 		(void)bits_of(run, &n->args[0]->type, a);
-	if (!mariadb && run->strict && b->kind == EVAL_NULL && a->kind != EVAL_INT && a->kind != EVAL_UINT)
-		run_unsupported(run, LIMIT_MYSQL_BIT_OPERATION_WITH_NULL_IN_STRICT_MODE);
-	else if (!mariadb && a->kind == EVAL_DOUBLE && b->kind == EVAL_NULL)
+	if (mariadb || b->kind != EVAL_NULL || bits_beside_null_refused(run, a))
+		return;
+	if (a->kind == EVAL_DOUBLE)
 		(void)bits_of(run, &n->args[0]->type, a);
-}
-
-static bool is_beyond_shift(const struct eval_value *count)
-{
-	return (count->kind == EVAL_DOUBLE && fabs(count->d) >= 9e18) ||
-	       (count->kind == EVAL_DECIMAL && decimal_int_digits(count->dec) > 18);
 }
 
 static struct eval_value shift(
@@ -499,15 +408,11 @@ static struct eval_value shift(
 	struct eval_value count;
 	uint64_t y;
 
-	if (is_beyond_shift(by))
-		return run_unsupported(run, LIMIT_LARGE_NUMBER_IN_BIT_OPERATION);
-	if (by->kind == EVAL_STRING && run->strict && run->env->flavour == SQL_MYSQL)
-		return run_unsupported(run, LIMIT_MYSQL_STRING_IN_BIT_OPERATION_IN_STRICT_MODE);
+	if (shift_operand_refused(run, by))
+		return EVAL_NULL_VALUE;
 	count = to_integer(run, &n->args[1]->type, by);
-	if (by->kind == EVAL_STRING && count.kind == EVAL_UINT && count.u > INT64_MAX)
-		return run_unsupported(run, LIMIT_LARGE_NUMBER_IN_BIT_OPERATION);
-	if (count.u > UINT32_MAX && mysql_5(run->env))
-		return run_unsupported(run, LIMIT_MYSQL5_LARGE_SHIFT);
+	if (shift_refused(run, by, &count))
+		return EVAL_NULL_VALUE;
 	/* MariaDB uses the low 32 bits. */
 	y = run->env->flavour == SQL_MARIADB ? (uint32_t)count.u : count.u;
 	if (y >= 64)
@@ -521,10 +426,8 @@ static struct eval_value run_bit_not(const struct node *n, struct frame *f)
 
 	if (a.kind == EVAL_NULL)
 		return a;
-	/* Or its own error, before it is converted. */
-	if (f->run->strict && run_erred(f->run) &&
-		(a.kind == EVAL_STRING || a.kind == EVAL_DECIMAL || a.kind == EVAL_DOUBLE))
-		return run_open_error(f->run, LIMIT_ONE_OF_SEVERAL_ERRORS_IN_STRICT_MODE);
+	if (converted_error_refused(f->run, &a))
+		return EVAL_NULL_VALUE;
 	return eval_uint(~bits_of(f->run, &n->args[0]->type, &a));
 }
 
@@ -538,19 +441,17 @@ static struct eval_value run_bits(const struct node *n, struct frame *f)
 		(n->op == SQL_OP_BIT_AND || n->op == SQL_OP_BIT_OR || run->env->flavour == SQL_MYSQL))
 		return a; /* the second is not asked for */
 	/* The second may be asked first. */
-	if (run->strict && run_erred(run) && (n->args[1]->arg_count || !type_is_int(&n->args[1]->type)))
-		return run_open_error(run, LIMIT_ONE_OF_SEVERAL_ERRORS_IN_STRICT_MODE);
+	if (other_error_refused(run, n->args[1]->arg_count || !type_is_int(&n->args[1]->type)))
+		return EVAL_NULL_VALUE;
 	b = node_run(n->args[1], f);
-	/* Or the error of the first, which is converted before. */
-	if (run->strict && run_erred(run) &&
-		(a.kind == EVAL_STRING || a.kind == EVAL_DECIMAL || a.kind == EVAL_DOUBLE))
-		return run_open_error(run, LIMIT_ONE_OF_SEVERAL_ERRORS_IN_STRICT_MODE);
+	if (converted_error_refused(run, &a))
+		return EVAL_NULL_VALUE;
 	convert_for_errors(n, run, &a, &b);
 	if (a.kind == EVAL_NULL || b.kind == EVAL_NULL)
 		return EVAL_NULL_VALUE;
 	x = bits_of(run, &n->args[0]->type, &a);
-	if (run->strict && run_erred(run) && b.kind != EVAL_INT && b.kind != EVAL_UINT)
-		return run_open_error(run, LIMIT_ONE_OF_SEVERAL_ERRORS_IN_STRICT_MODE);
+	if (other_error_refused(run, b.kind != EVAL_INT && b.kind != EVAL_UINT))
+		return EVAL_NULL_VALUE;
 	if (n->op == SQL_OP_SHIFT_LEFT || n->op == SQL_OP_SHIFT_RIGHT)
 		return shift(n, run, x, &b);
 	y = bits_of(run, &n->args[1]->type, &b);
@@ -731,25 +632,19 @@ static struct eval_value run_negate(const struct node *n, struct frame *f)
 	switch (n->type.kind) {
 	case EVAL_T_DOUBLE:
 		d0 = to_double(f->run, &n->args[0]->type, &v);
-		if (d0 == 0 && n->type.decimals < EVAL_NOT_FIXED && v.kind == EVAL_STRING)
-			return run_unsupported(f->run, LIMIT_NEGATIVE_OF_STRING_ZERO);
+		if (negative_double_refused(f->run, n, &v, d0))
+			return EVAL_NULL_VALUE;
 		return eval_double(-d0);
 	case EVAL_T_DECIMAL:
 		d = to_decimal(f->run, &n->args[0]->type, &v);
 		d.neg = d.count && !d.neg;
 		if (!round_as_typed(f->run, n, &d))
-			return run_unsupported(f->run, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS);
+			return run_gives_up(f->run, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS);
 		return make_decimal(f->run, &d);
 	default:
 		v = to_integer(f->run, &n->args[0]->type, &v);
-		/* A DECIMAL where the servers find that it is a constant. */
-		if (!n->args[0]->constant && may_be_constant(n->args[0]) &&
-			(v.kind == EVAL_UINT
-					? v.u > INT64_MAX
-					: v.i == INT64_MIN ||
-						  (f->run->env->flavour == SQL_MYSQL && v.i < 0)))
-			return run_unsupported(
-				f->run, LIMIT_NEGATIVE_OF_SUBQUERY_NEGATIVE_OR_BEYOND_BIGINT);
+		if (negative_integer_refused(f->run, n->args[0], &v))
+			return EVAL_NULL_VALUE;
 		return check_integer(f->run, -wide_of(&v), false);
 	}
 }
@@ -790,13 +685,8 @@ static bool negate_constant(struct compiler *c, struct node *n)
 	struct eval_value v = node_run(arg, &f);
 
 	if (run.failed) {
-		/* MySQL may report another error of the statement instead. */
-		if (outcome.status != EVAL_ERROR)
-			compile_unsupported(c, outcome.limit);
-		else if (c->env->flavour == SQL_MYSQL)
-			compile_unsupported(c, LIMIT_MYSQL_NEGATIVE_OF_CONSTANT_THAT_FAILS);
-		else
-			compile_error(c, outcome.error, outcome.reason);
+		if (!negative_constant_refused(c, &outcome))
+			compile_passes_on(c, &outcome);
 		return false;
 	}
 	if (v.kind == EVAL_NULL)

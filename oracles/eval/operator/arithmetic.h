@@ -29,5 +29,7 @@ struct eval_value division_by_zero(struct run *run);
 /* Integers of either sign as BIGINT of the wanted signedness, else error 1690. */
 struct eval_value check_integer(struct run *run, wide value, bool is_unsigned);
 struct eval_value check_double(struct run *run, double d);
+/* How many digits after the point a quotient has for later operations. */
+uint32_t quotient_scale(const struct decimal *a, const struct decimal *b, uint32_t more);
 
 #endif
