@@ -131,16 +131,15 @@ bool dependencies_released(const struct history *h)
 	return server_has_innodb(server_flavour_named(strtab_get(&h->strings, h->flavour)));
 }
 
-/* What the transaction sees of the row from here on.  A write that ROLLBACK TO took back is seen for a
- * while, which is not looked into. */
-static void note_own_write(struct dependency_builder *b, uint32_t node, const struct history_op *op)
+/* What the transaction sees of the row from here on, until ROLLBACK TO takes it back. */
+static void note_own_write(struct dependency_builder *b, uint32_t node, uint32_t op)
 {
-	bool known = op->flags & HISTORY_OP_EXACT && !(op->flags & HISTORY_OP_UNDONE);
+	uint32_t object = b->history->ops[op].object;
 
 	if (!b->own)
 		return;
-	b->own[op->object] = known ? op->version : HISTORY_NONE;
-	b->own_stamp[op->object] = node + 1;
+	b->own[object] = op;
+	b->own_stamp[object] = node + 1;
 }
 
 static void add_read_edges(struct dependency_builder *b)
@@ -166,7 +165,7 @@ static void add_read_edges(struct dependency_builder *b)
 				add_predicate(b, i, node);
 			} else {
 				b->out->decided++;
-				note_own_write(b, node, op);
+				note_own_write(b, node, i);
 			}
 		}
 	}

@@ -43,7 +43,7 @@ struct dependency_builder {
 	uint32_t stamp;
 	struct predicate_index *index;
 	uint32_t *candidate, candidate_stamp; /* by object: it can satisfy the predicate */
-	/* By object: the version that the current transaction wrote last, where own_stamp is its node + 1. */
+	/* By object: the operation of the current transaction that wrote it last, where own_stamp is its node + 1. */
 	uint32_t *own, *own_stamp;
 };
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "adya/dependencies_internal.h"
+#include "base/arena.h"
 #include "base/mem.h"
 
 enum {
@@ -37,6 +38,10 @@ struct chooser {
 	bool tests;
 	/* Objects of each table that a committed transaction wrote; made when first asked for. */
 	uint32_t *written, *written_head;
+	/* By object, the keys of the commits of its versions side by side; made when first asked for, and anew when
+	 * positions change. */
+	uint64_t **keys;
+	struct arena key_arena;
 };
 
 /* ---- positions ---- */
@@ -142,6 +147,7 @@ static void constrain_by_predicates(struct chooser *c)
 struct choice {
 	const struct meeting *meeting;
 	const struct history_op *op;
+	uint32_t object;
 	const uint32_t *order; /* versions by place */
 	uint32_t count;        /* installed ones */
 	uint32_t node;         /* of the reader */
@@ -157,6 +163,7 @@ static struct choice choice_of(struct chooser *c, const struct meeting *m, uint3
 	const struct history_object *o = &h->objects[object];
 	struct choice choice = {.meeting = m,
 		.op = op,
+		.object = object,
 		.order = h->order + o->first_order,
 		.count = o->order_known ? o->installed_count : 0,
 		.node = c->out->node_of[op->txn]};
@@ -169,11 +176,17 @@ static struct choice choice_of(struct chooser *c, const struct meeting *m, uint3
 	return choice;
 }
 
+static bool is_absent(const struct chooser *c, const struct choice *choice, uint32_t place)
+{
+	return choice->tests ? choice->look.chain->rows[place].state == MATCH_ROW_ABSENT
+			     : version_is_absent(c->history, choice->order[place]);
+}
+
 static enum match test_place(struct chooser *c, const struct choice *choice, uint32_t place)
 {
-	if (version_is_absent(c->history, choice->order[place]))
-		return MATCH_NO;
-	return choice->tests ? look_test(c->b, &choice->look, place) : MATCH_UNKNOWN;
+	if (choice->tests)
+		return look_test(c->b, &choice->look, place);
+	return is_absent(c, choice, place) ? MATCH_NO : MATCH_UNKNOWN;
 }
 
 /* Not from the future; and the unborn version not of an object that was there from the beginning. */
@@ -191,7 +204,7 @@ static bool is_seeable(const struct chooser *c, const struct choice *choice, uin
 /* Does the recorded answer allow that the read met this version? */
 static bool is_possible(struct chooser *c, const struct choice *choice, uint32_t place)
 {
-	bool absent = version_is_absent(c->history, choice->order[place]);
+	bool absent = is_absent(c, choice, place);
 
 	if (!is_seeable(c, choice, place))
 		return false;
@@ -208,18 +221,47 @@ static bool is_possible(struct chooser *c, const struct choice *choice, uint32_t
 	return false;
 }
 
-/* The version that was current at the view.  Commits of later versions stand later (constrain_by_orders). */
-static uint32_t current_place(const struct chooser *c, const struct choice *choice)
+static const uint64_t *keys_of(struct chooser *c, const struct choice *choice)
 {
+	uint64_t *keys;
+
+	if (!c->keys)
+		c->keys = mem_zero(c->history->object_count, sizeof(*c->keys));
+	keys = c->keys[choice->object];
+	if (keys)
+		return keys;
+	keys = c->keys[choice->object] = arena_alloc(&c->key_arena, (choice->count + 1) * sizeof(*keys));
+	for (uint32_t place = 0; place < choice->count; place++) {
+		uint32_t node = node_of_version(c->b, choice->order[place]);
+
+		keys[place] = node == GRAPH_NONE ? 0 : c->positions.key[place_of_commit(node)];
+	}
+	return keys;
+}
+
+static void forget_keys(struct chooser *c)
+{
+	free(c->keys);
+	c->keys = NULL;
+	arena_release(&c->key_arena);
+	c->key_arena = ARENA_INIT;
+}
+
+/* The version that was current at the view.  Commits of later versions stand later (constrain_by_orders).  The
+ * reader's own version is no part of its view. */
+static uint32_t current_place(struct chooser *c, const struct choice *choice)
+{
+	const uint64_t *keys = keys_of(c, choice);
 	uint64_t view = c->positions.key[view_of(c, choice->op)];
+	uint64_t own = c->positions.key[place_of_commit(choice->node)];
 	uint32_t low = 0, high = choice->count;
 
+	if (own < view)
+		view = own;
 	while (high - low > 1) {
-		uint32_t middle = low + (high - low) / 2, node = node_of_version(c->b, choice->order[middle]);
-		bool is_seen = node == GRAPH_NONE ||
-			       (node != choice->node && c->positions.key[place_of_commit(node)] < view);
+		uint32_t middle = low + (high - low) / 2;
 
-		if (is_seen)
+		if (keys[middle] < view)
 			low = middle;
 		else
 			high = middle;
@@ -270,12 +312,10 @@ static uint32_t first_place(struct chooser *c, const struct choice *choice, uint
 
 /* ---- edges ---- */
 
-/* May the version at `place` change the matches, compared with the one before it?  Where a result holds
- * what the rows hold, every version of a row that takes part changes it. */
-static bool may_change(struct chooser *c, const struct choice *choice, uint32_t place)
+/* May the matches change between two versions of a row that follow each other?  Where a result holds what the rows
+ * hold, every version of a row that takes part changes it. */
+static bool may_change(const struct choice *choice, enum match before, enum match here)
 {
-	enum match before = test_place(c, choice, place - 1), here = test_place(c, choice, place);
-
 	if (before == MATCH_UNKNOWN || here == MATCH_UNKNOWN || before != here)
 		return true;
 	return choice->meeting->kind == MEETING_UNLISTED && here == MATCH_YES;
@@ -292,23 +332,33 @@ static void draw(struct chooser *c, const struct choice *choice, uint32_t from, 
 		from, to, (uint32_t)(choice->meeting - e->meetings), (uint8_t)kind};
 }
 
+/* The run of versions around `place` among which the matches do not change: from *first to before *end. */
+static void find_run(struct chooser *c, const struct choice *choice, uint32_t place, uint32_t *first, uint32_t *end)
+{
+	enum match here = test_place(c, choice, place);
+
+	*first = place;
+	while (*first > 0 && !may_change(choice, test_place(c, choice, *first - 1), here))
+		--*first;
+	*end = place + 1;
+	while (*end < choice->count && !may_change(choice, here, test_place(c, choice, *end)))
+		++*end;
+}
+
 /* As add_from_version() in predicate_dependencies.c, but where a match is not known, it is taken to change:
  * an edge more than there is can only make a level harder to satisfy. */
 static void draw_edges(struct chooser *c, const struct choice *choice, uint32_t place)
 {
 	bool item = choice->meeting->kind == MEETING_NO_ROW;
-	uint32_t i = place;
+	uint32_t first = place, end = place + 1;
 
-	while (i > 0 && !item && !may_change(c, choice, i))
-		i--;
-	if (i > 0)
-		draw(c, choice, node_of_version(c->b, choice->order[i]), choice->node,
+	if (!item)
+		find_run(c, choice, place, &first, &end);
+	if (first > 0)
+		draw(c, choice, node_of_version(c->b, choice->order[first]), choice->node,
 			item ? GRAPH_WR : GRAPH_PREDICATE_WR);
-	i = place + 1;
-	while (i < choice->count && !item && !may_change(c, choice, i))
-		i++;
-	if (i < choice->count)
-		draw(c, choice, choice->node, node_of_version(c->b, choice->order[i]),
+	if (end < choice->count)
+		draw(c, choice, choice->node, node_of_version(c->b, choice->order[end]),
 			item ? GRAPH_RW : GRAPH_PREDICATE_RW);
 }
 
@@ -427,7 +477,7 @@ static bool choose_places(struct chooser *c)
 }
 
 /* Was the chosen version in the view, and is the view within its interval? */
-static bool is_steady(const struct chooser *c, const struct choice *choice)
+static bool is_steady(struct chooser *c, const struct choice *choice)
 {
 	if (!has_view(choice->op))
 		return false;
@@ -466,12 +516,17 @@ static void count_misfits(struct chooser *c)
 
 static void chooser_init(struct chooser *c, struct dependencies *d)
 {
-	*c = (struct chooser){.out = d, .b = d->builder, .history = d->builder->history, .op = HISTORY_NONE};
+	*c = (struct chooser){.out = d,
+		.b = d->builder,
+		.history = d->builder->history,
+		.op = HISTORY_NONE,
+		.key_arena = ARENA_INIT};
 }
 
 static void chooser_release(struct chooser *c)
 {
 	positions_release(&c->positions);
+	forget_keys(c);
 	free(c->written);
 	free(c->written_head);
 }
@@ -487,6 +542,7 @@ void explanation_choose(struct dependencies *d)
 	constrain_by_predicates(&c);
 	for (int round = 0; round < SETTLE_ROUNDS; round++) {
 		positions_settle(&c.positions);
+		forget_keys(&c);
 		if (!choose_places(&c))
 			break;
 	}

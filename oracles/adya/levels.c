@@ -81,7 +81,8 @@ static void mark_cycles(const struct adya *a, const struct cycles *cycles, unsig
 
 /* Is what the contract forbids in the explained graph, and not by certain edges alone?  Then the statements
  * concerned are marked in `open`. */
-static bool breaks_contract(const struct adya *a, const struct graph *explained, bool *open)
+static bool breaks_contract(
+	const struct adya *a, const struct graph *explained, const struct cycles *certain, bool *open)
 {
 	const struct history *h = a->history;
 	unsigned levels = 0;
@@ -101,7 +102,8 @@ static bool breaks_contract(const struct adya *a, const struct graph *explained,
 		cycles_find(&with, &cut, &(struct cycles_options){.budget = WITNESS_BUDGET});
 		graph_release(&cut);
 		news = failing_levels(&with) & promised;
-		if (news) {
+		/* The transactions of a level have no cycle that all of them together have not. */
+		if (news & failing_levels(certain)) {
 			cut_level(a, &a->dependencies.graph, level, &cut);
 			cycles_find(&without, &cut, &(struct cycles_options){.budget = WITNESS_BUDGET});
 			graph_release(&cut);
@@ -174,14 +176,15 @@ static void find_explained(const struct adya *a, const struct graph *graph, stru
 }
 
 /* The first explanation is the one that the contract is judged by: it alone keeps snapshots whole. */
-static void judge_contract(struct adya *a, const struct graph *explained, bool is_cyclic, struct level_answers *out)
+static void judge_contract(
+	struct adya *a, const struct graph *explained, const struct cycles *certain, struct level_answers *out)
 {
 	struct explanation *e = &a->dependencies.explanation;
 	bool *open = mem_zero(a->history->stmt_count, sizeof(*open));
 	bool any = false;
 
-	if (is_cyclic)
-		any = breaks_contract(a, explained, open);
+	if (!graph_is_acyclic(explained, GRAPH_MASK_DATA))
+		any = breaks_contract(a, explained, certain, open);
 	for (uint32_t i = 0; e->unsteady && i < a->history->stmt_count; i++) {
 		any |= e->unsteady[i];
 		open[i] |= e->unsteady[i];
@@ -192,36 +195,53 @@ static void judge_contract(struct adya *a, const struct graph *explained, bool i
 		free(open);
 }
 
+static void hold_nothing(struct level_answers *out)
+{
+	for (int order = 0; order < CYCLE_ORDER_COUNT; order++)
+		for (int level = 0; level < CYCLE_LEVEL_COUNT; level++)
+			if (out->levels[order][level] == LEVEL_HOLDS)
+				out->levels[order][level] = LEVEL_UNDECIDED;
+}
+
+/* Tries explanations until none of the levels is open.  `graph` is the first one's. */
+static void try_explanations(struct adya *a, const struct graph *graph, struct level_answers *out)
+{
+	uint64_t edges = 0;
+
+	for (int attempt = 0; attempt <= ATTEMPTS_MAX && is_open(out); attempt++) {
+		struct cycles explained;
+		struct graph other;
+		bool more;
+
+		if (attempt > 0)
+			explanation_graph(&a->dependencies, &other);
+		find_explained(a, attempt > 0 ? &other : graph, &explained);
+		take_levels(out, &explained);
+		edges += attempt > 0 ? other.edge_count : graph->edge_count;
+		more = edges < ATTEMPT_EDGES_MAX && is_open(out) && try_others(a, out, &explained);
+		if (attempt > 0)
+			graph_release(&other);
+		cycles_release(&explained);
+		if (!more)
+			break;
+	}
+}
+
 void levels_decide(struct adya *a, const struct cycles *certain, bool can_hold, struct level_answers *out)
 {
 	const struct explanation *e = &a->dependencies.explanation;
-	uint64_t edges = 0;
+	struct graph graph;
 
 	*out = (struct level_answers){.open = NULL};
 	memcpy(out->levels, certain->levels, sizeof(out->levels));
 	if (!e->edge_count && !e->unsteady)
 		return;
-	for (int order = 0; order < CYCLE_ORDER_COUNT; order++)
-		for (int level = 0; level < CYCLE_LEVEL_COUNT; level++)
-			if (out->levels[order][level] == LEVEL_HOLDS)
-				out->levels[order][level] = LEVEL_UNDECIDED;
-	for (int attempt = 0; attempt <= ATTEMPTS_MAX && (attempt == 0 || is_open(out)); attempt++) {
-		struct graph graph;
-		struct cycles explained;
-		bool more;
-
-		explanation_graph(&a->dependencies, &graph);
-		find_explained(a, &graph, &explained);
-		take_levels(out, &explained);
-		if (attempt == 0)
-			judge_contract(a, &graph, explained.component_count > 0, out);
-		edges += graph.edge_count;
-		more = can_hold && edges < ATTEMPT_EDGES_MAX && is_open(out) && try_others(a, out, &explained);
-		graph_release(&graph);
-		cycles_release(&explained);
-		if (!more)
-			break;
-	}
+	hold_nothing(out);
+	explanation_graph(&a->dependencies, &graph);
+	judge_contract(a, &graph, certain, out);
+	if (can_hold)
+		try_explanations(a, &graph, out);
+	graph_release(&graph);
 }
 
 void levels_release(struct level_answers *answers)

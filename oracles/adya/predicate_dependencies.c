@@ -312,12 +312,33 @@ struct look look_at(struct dependency_builder *b, uint32_t op, uint32_t node, ui
 	return look;
 }
 
+/* The version that the transaction had written when the predicate's statement began; HISTORY_NONE: none, or it is not
+ * known. */
+static uint32_t own_version(const struct dependency_builder *b, const struct look *look)
+{
+	const struct history *h = b->history;
+	uint32_t first = h->txns[look->p->txn].first_op;
+
+	if (b->own_stamp[look->object] != look->node + 1)
+		return HISTORY_NONE;
+	for (uint32_t i = b->own[look->object] + 1; i-- > first;) {
+		const struct history_op *op = &h->ops[i];
+
+		if (op->kind != HISTORY_WRITE || op->object != look->object)
+			continue;
+		if (op->flags & HISTORY_OP_UNDONE && history_is_taken_back(h, op, look->p->stmt))
+			continue;
+		return op->flags & HISTORY_OP_EXACT ? op->version : HISTORY_NONE;
+	}
+	return HISTORY_NONE;
+}
+
 /* The transaction wrote the row before: it saw what it wrote.  False: the row is not seen so. */
 static bool add_own(struct dependency_builder *b, struct look *look)
 {
-	uint32_t own = b->own[look->object];
+	uint32_t own = own_version(b, look);
 
-	if (b->own_stamp[look->object] != look->node + 1 || own == HISTORY_NONE || !look->chain)
+	if (own == HISTORY_NONE || !look->chain)
 		return false;
 	/* It was not returned, so it does not match; where evaluation says otherwise, nothing is certain. */
 	if (test(b, look, own) == MATCH_YES)

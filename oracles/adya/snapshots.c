@@ -143,50 +143,24 @@ enum { PREFETCH_AHEAD = 32 };
 
 /* ---- own writes ---- */
 
-/* The number of a statement; 0: not known. */
-static uint32_t number_of(const struct history *h, uint32_t stmt)
-{
-	return stmt == HISTORY_NONE ? 0 : h->stmts[stmt].number;
-}
-
 /* The current transaction, and what it took back of its own. */
 struct own_txn {
 	uint32_t txn;
-	const struct history_undo *undos;
-	uint32_t undo_count;
 	/* By its operations: the write of the same object before a write; made where it took something
 	 * back. */
 	uint32_t *earlier;
 	size_t earlier_capacity;
 };
 
-/* Was this own write, an UNDONE one, taken back when statement `number` began? */
-static bool taken_back(const struct history *h, const struct own_txn *own,
-	const struct history_op *write, uint32_t number)
-{
-	uint32_t written = number_of(h, write->stmt);
-
-	if (write->stmt != HISTORY_NONE && h->stmts[write->stmt].error)
-		return true; /* with the end of its statement */
-	for (uint32_t i = 0; i < own->undo_count; i++) {
-		if (own->undos[i].from < written && written < own->undos[i].to &&
-			own->undos[i].to < number)
-			return true;
-	}
-	return false;
-}
-
 /* Where something was taken back: the own version that the current read has to see; NONE: none.
  * `last`: the transaction's last write of the object before it. */
 static uint32_t own_latest(
 	const struct history *h, const struct own_txn *own, uint32_t last, const struct history_op *read)
 {
-	uint32_t number = number_of(h, read->stmt);
-
 	for (; last != HISTORY_NONE; last = own->earlier[last - h->txns[own->txn].first_op]) {
 		const struct history_op *op = &h->ops[last];
 
-		if (!(op->flags & HISTORY_OP_UNDONE) || !taken_back(h, own, op, number))
+		if (!(op->flags & HISTORY_OP_UNDONE) || !history_is_taken_back(h, op, read->stmt))
 			return op->version;
 	}
 	return HISTORY_NONE;
@@ -362,16 +336,11 @@ static void judge_txn(struct adya *a, struct own_view *views, struct own_txn *ow
 void judge_operations(struct adya *a)
 {
 	const struct history *h = a->history;
-	struct own_txn own = {.undos = h->undos};
+	struct own_txn own = {0};
 	struct own_view *views = mem_zero(h->object_count, sizeof(*views));
 
 	for (uint32_t t = 0; t < h->txn_count; t++) {
 		own.txn = t;
-		own.undos += own.undo_count;
-		own.undo_count = 0;
-		while (own.undos + own.undo_count < h->undos + h->undo_count &&
-			own.undos[own.undo_count].txn == t)
-			own.undo_count++;
 		if (!(h->txns[t].flags & HISTORY_TXN_MIXED))
 			judge_txn(a, views, &own);
 	}

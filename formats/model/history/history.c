@@ -298,3 +298,39 @@ void history_check(const struct history *history)
 	for (uint32_t o = 0; o < history->object_count; o++)
 		history_check_object(history, o);
 }
+
+static uint32_t number_of(const struct history *history, uint32_t stmt)
+{
+	return stmt == HISTORY_NONE ? 0 : history->stmts[stmt].number;
+}
+
+static uint32_t first_undo(const struct history *history, uint32_t txn)
+{
+	uint32_t low = 0, high = history->undo_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (history->undos[middle].txn < txn)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+bool history_is_taken_back(const struct history *history, const struct history_op *write, uint32_t stmt)
+{
+	uint32_t written = number_of(history, write->stmt), number = number_of(history, stmt);
+
+	if (write->stmt != HISTORY_NONE && history->stmts[write->stmt].error)
+		return true; /* with the end of its statement */
+	for (uint32_t i = first_undo(history, write->txn);
+		i < history->undo_count && history->undos[i].txn == write->txn; i++) {
+		const struct history_undo *undo = &history->undos[i];
+
+		if (undo->from < written && written < undo->to && undo->to < number)
+			return true;
+	}
+	return false;
+}

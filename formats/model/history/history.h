@@ -329,6 +329,9 @@ static inline bool history_committed(const struct history *history, uint32_t txn
 	       (t->outcome == TXN_UNKNOWN && (t->flags & HISTORY_TXN_OBSERVED));
 }
 
+/* Was an UNDONE write taken back before statement `stmt` of its transaction began? */
+bool history_is_taken_back(const struct history *history, const struct history_op *write, uint32_t stmt);
+
 const char *history_order_problem_name(uint8_t problem);
 
 #endif
