@@ -424,23 +424,16 @@ static void draw_table(struct chooser *c, const struct meeting *m)
 	}
 }
 
-static void draw_meeting(struct chooser *c, const struct meeting *m)
+/* A meeting with one row. */
+static void draw_choice(struct chooser *c, const struct choice *choice)
 {
-	struct choice choice;
+	const struct meeting *m = choice->meeting;
 
-	use_predicate(c, m);
-	if (m->kind == MEETING_UNLISTED)
-		mark(&c->out->explanation.unverified, c->history, c->history->ops[m->op].stmt);
-	if (m->object == HISTORY_NONE) {
-		draw_table(c, m);
-		return;
-	}
 	if (m->place == HISTORY_NONE)
 		return;
-	choice = choice_of(c, m, m->object);
-	if (m->kind == MEETING_NOT_RETURNED && test_place(c, &choice, m->place) == MATCH_UNKNOWN)
-		mark(&c->out->explanation.unverified, c->history, choice.op->stmt);
-	draw_edges(c, &choice, m->place);
+	if (m->kind == MEETING_NOT_RETURNED && test_place(c, choice, m->place) == MATCH_UNKNOWN)
+		mark(&c->out->explanation.unverified, c->history, choice->op->stmt);
+	draw_edges(c, choice, m->place);
 }
 
 /* Chooses places by the positions.  Where the version that was current is not possible, the nearest that is
@@ -487,31 +480,40 @@ static bool is_steady(struct chooser *c, const struct choice *choice)
 	       choice->meeting->place == current_place(c, choice);
 }
 
-/* How the choices fit the positions that they led to. */
-static void count_misfits(struct chooser *c)
+/* How the choice of a meeting fits the positions that all choices led to. */
+static void note_misfit(struct chooser *c, const struct choice *choice)
 {
 	struct explanation *e = &c->out->explanation;
+	const struct meeting *m = choice->meeting;
+	const struct history_op *op = choice->op;
 
-	for (size_t i = 0; i < e->meeting_count; i++) {
-		const struct meeting *m = &e->meetings[i];
-		const struct history_op *op = &c->history->ops[m->op];
-		struct choice choice;
-
-		if (m->object != HISTORY_NONE && m->place == HISTORY_NONE) {
-			/* A row that a predicate did not match is no G1a, whoever wrote it. */
-			if (op->read_kind == PROBE_READ_DIRTY)
-				e->is_dirty |= m->kind == MEETING_NO_ROW;
-			else
-				mark(&e->impossible_in, c->history, op->stmt);
-			continue;
-		}
-		if (m->object == HISTORY_NONE || m->kind == MEETING_RETURNED)
-			continue;
-		use_predicate(c, m);
-		choice = choice_of(c, m, m->object);
-		if (!is_steady(c, &choice))
+	if (m->place != HISTORY_NONE) {
+		if (m->kind != MEETING_RETURNED && !is_steady(c, choice))
 			mark(&e->unsteady, c->history, op->stmt);
+	} else if (op->read_kind != PROBE_READ_DIRTY) {
+		mark(&e->impossible_in, c->history, op->stmt);
+	} else {
+		/* A row that a predicate did not match is no G1a, whoever wrote it. */
+		e->is_dirty |= m->kind == MEETING_NO_ROW;
 	}
+}
+
+/* `settled`: positions follow the choices. */
+static void draw_meeting(struct chooser *c, const struct meeting *m, bool settled)
+{
+	struct choice choice;
+
+	use_predicate(c, m);
+	if (m->kind == MEETING_UNLISTED)
+		mark(&c->out->explanation.unverified, c->history, c->history->ops[m->op].stmt);
+	if (m->object == HISTORY_NONE) {
+		draw_table(c, m);
+		return;
+	}
+	choice = choice_of(c, m, m->object);
+	if (settled)
+		note_misfit(c, &choice);
+	draw_choice(c, &choice);
 }
 
 static void chooser_init(struct chooser *c, struct dependencies *d)
@@ -546,9 +548,8 @@ void explanation_choose(struct dependencies *d)
 		if (!choose_places(&c))
 			break;
 	}
-	count_misfits(&c);
 	for (size_t i = 0; i < d->explanation.meeting_count; i++)
-		draw_meeting(&c, &d->explanation.meetings[i]);
+		draw_meeting(&c, &d->explanation.meetings[i], true);
 	chooser_release(&c);
 }
 
@@ -591,7 +592,7 @@ void explanation_redraw(struct dependencies *d)
 		if (!e->meetings[i].changed)
 			continue;
 		e->meetings[i].changed = false;
-		draw_meeting(&c, &e->meetings[i]);
+		draw_meeting(&c, &e->meetings[i], false);
 	}
 }
 
