@@ -6,6 +6,7 @@
 #include "base/command.h"
 
 extern const struct command corpus_command;
+extern const struct command generate_command;
 extern const struct command note_command;
 extern const struct command prepare_command;
 extern const struct command proxy_command;
