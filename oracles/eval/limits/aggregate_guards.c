@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Limits of aggregates: COUNT, SUM, AVG, MIN, MAX, BIT_*, GROUP_CONCAT. */
+#include <math.h>
+
 #include "eval/limits/guards.h"
+#include "eval/limits/value_guards.h"
 #include "eval/operator/arithmetic.h"
 #include "eval/operator/comparison.h"
 #include "eval/query/query.h"
+#include "eval/value/release.h"
 
 static const struct node *argument(const struct guarded *g)
 {
@@ -262,4 +266,169 @@ bool aggregate_refused(struct compiler *c, const struct aggregate *a)
 		return concat_refused(c, &g);
 	}
 	return false;
+}
+
+/* ---- the text of an aggregate ---- */
+
+static const char *const unmodelled[] = {"std", "stddev", "stddev_pop", "stddev_samp", "variance",
+	"var_pop", "var_samp", "json_arrayagg", "json_objectagg", "any_value", "median",
+	"percentile_cont", "percentile_disc", "st_collect"};
+
+bool aggregate_name_refused(struct compiler *c, struct span name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(unmodelled); i++) {
+		if (compile_refuses(c, LIMIT_AGGREGATE_NOT_MODELLED, span_ieq_str(name, unmodelled[i])))
+			return true;
+	}
+	return false;
+}
+
+bool aggregate_clauses_refused(struct compiler *c, const struct sql_call_extra *extra)
+{
+	return compile_refuses(c, LIMIT_WITHIN_GROUP, extra && extra->within_group);
+}
+
+bool group_concat_clauses_refused(struct compiler *c, const struct sql_call_extra *extra)
+{
+	return compile_refuses(c, LIMIT_GROUP_CONCAT_WITH_LIMIT, extra->limit);
+}
+
+bool group_concat_key_refused(struct compiler *c, const struct sql_expr *key)
+{
+	return compile_refuses(
+		c, LIMIT_GROUP_CONCAT_ORDERED_BY_CONSTANT, key->kind == SQL_EXPR_LITERAL);
+}
+
+bool outer_aggregate_refused(struct compiler *c, bool belongs_here)
+{
+	return compile_refuses(c, LIMIT_AGGREGATE_OF_OUTER_COLUMNS, !belongs_here);
+}
+
+static bool different_columns(const struct node *a, const struct node *b)
+{
+	return a->column && b->column && a->expr && b->expr && a->expr->kind == SQL_EXPR_COLUMN &&
+	       b->expr->kind == SQL_EXPR_COLUMN &&
+	       !span_ieq(a->expr->u.column.name, b->expr->u.column.name);
+}
+
+/* MySQL takes one that differs in the order or separator only for the other. */
+bool second_group_concat_refused(
+	struct compiler *c, const struct aggregate *a, const struct aggregate *others)
+{
+	for (const struct aggregate *b = others; b && a->kind == AGG_GROUP_CONCAT; b = b->next) {
+		if (compile_refuses(c, LIMIT_MYSQL_SEVERAL_GROUP_CONCATS,
+			    b->kind == AGG_GROUP_CONCAT && !different_columns(a->args[0], b->args[0])))
+			return true;
+	}
+	return false;
+}
+
+/* ---- values ---- */
+
+bool nested_aggregate_refused(struct run *run, const struct eval_value *v)
+{
+	return /* MySQL: as an integer it is error 1690, also where the answer does not need it. */
+		run_refuses(run, LIMIT_MYSQL_AVG_BEYOND_BIGINT_USED_FURTHER,
+			v->kind == EVAL_DECIMAL && v->decimals != EVAL_REAL_SAME &&
+				fabs(v->real) >= 0x1p63);
+}
+
+bool nested_extreme_refused(struct run *run, const struct eval_value *v, bool of_member)
+{
+	return /* A text, or out of a temporary table a number, too. */
+		run_refuses(run, LIMIT_MIN_OR_MAX_OF_ENUM_OR_SET_USED_FURTHER, of_member) ||
+		/* MariaDB keeps it as a signed integer: SIGN(MAX(bu)) is -1. */
+		run_refuses(run, LIMIT_MIN_OR_MAX_BEYOND_BIGINT_USED_FURTHER,
+			v->kind == EVAL_UINT && v->u > INT64_MAX && run->env->flavour == SQL_MARIADB);
+}
+
+static bool is_kept_by_number(const struct eval_type *type)
+{
+	return type->kind == EVAL_T_BIT || type->kind == EVAL_T_YEAR || type->kind == EVAL_T_SET ||
+	       type->kind == EVAL_T_JSON || type->kind == EVAL_T_TIME;
+}
+
+bool concat_order_refused(struct run *run, const struct eval_type *type, const struct eval_value *v)
+{
+	bool null = v->kind == EVAL_NULL;
+	bool date = type_is_temporal(type) && type->kind != EVAL_T_TIME;
+
+	return /* BINARY(3) has three bytes that the server does not set. */
+		run_refuses(run, LIMIT_GROUP_CONCAT_ORDERED_BY_NULL,
+			null && (is_kept_by_number(type) || (type->kind == EVAL_T_STRING && type->fixed &&
+								    type->collation == COLLATION_BINARY))) ||
+		/* The least, as NULL. */
+		run_refuses(run, LIMIT_GROUP_CONCAT_ORDERED_BY_DATE_OF_ZEROS,
+			!null && date && !(v->t.year || v->t.month || v->t.day)) ||
+		run_refuses(run, LIMIT_GROUP_CONCAT_ORDERED_BY_EMPTY_ENUM,
+			!null && type->kind == EVAL_T_ENUM && !v->s.len);
+}
+
+/* MySQL, and MariaDB until 2026, count the bytes of a DOUBLE: AVG(DISTINCT) has both zeros. */
+static bool counts_bytes(const struct run *run, const struct aggregate *a)
+{
+	if (a->kind == AGG_GROUP_CONCAT)
+		return a->distinct || a->order_count;
+	return a->distinct && (run->env->flavour == SQL_MYSQL || mariadb_2026(run->env) != 1);
+}
+
+bool aggregated_value_refused(
+	struct run *run, const struct aggregate *a, const struct eval_value *v)
+{
+	return run_refuses(run, LIMIT_NEGATIVE_ZERO_SORTED_OR_GROUPED,
+		v->kind == EVAL_DOUBLE && v->d == 0 && signbit(v->d) && counts_bytes(run, a));
+}
+
+bool zero_sum_refused(struct run *run)
+{
+	return run_refuses(
+		run, LIMIT_SUM_OF_DOUBLES_ZERO_OF_EITHER_SIGN, mariadb_2026(run->env) != 1);
+}
+
+/* Through a temporary table the digits beyond the scale are lost, otherwise not. */
+bool summand_refused(struct run *run, const struct eval_type *type, const struct decimal *d)
+{
+	return run_refuses(run, LIMIT_SUM_OF_QUOTIENTS_WITH_MORE_DIGITS, decimal_beyond(type, d));
+}
+
+bool extreme_value_refused(struct run *run, const struct aggregate *a, const struct eval_type *type,
+	const struct eval_value *v)
+{
+	if (v->kind != EVAL_DECIMAL)
+		return false;
+	return /* MAX(i / 3) - MIN(i / 3): a temporary table rounds them, or there is none. */
+		run_refuses(run, LIMIT_MIN_OR_MAX_OF_QUOTIENTS_WITH_MORE_DIGITS,
+			decimal_beyond(&a->args[0]->type, v->dec)) ||
+		/* d0 - iu: a temporary table cuts it to 0. */
+		run_refuses(run, LIMIT_MIN_OR_MAX_OF_NEGATIVE_DECIMAL_UNSIGNED,
+			v->dec->neg && type->is_unsigned) ||
+		/* A temporary table cuts it, where there is one. */
+		run_refuses(run, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS,
+			decimal_int_digits(v->dec) + a->type.decimals > DECIMAL_PRECISION_MAX);
+}
+
+bool equal_extremes_refused(struct run *run, const struct eval_value *v, const struct eval_value *best)
+{
+	return run_refuses(run, LIMIT_MIN_OR_MAX_OF_TEXTS_EQUAL_AND_DIFFER, !eval_same(v, best));
+}
+
+static bool is_at_end(const struct eval_value *v)
+{
+	return v->kind == EVAL_UINT ? v->u >= INT64_MAX : v->i == INT64_MAX || v->i == INT64_MIN;
+}
+
+bool aggregated_bits_refused(
+	struct run *run, const struct eval_value *v, const struct eval_value *integer)
+{
+	return run_refuses(run, LIMIT_BIT_AND_AND_KIN_OF_NUMBERS_WITH_FRACTIONS,
+		       v->kind == EVAL_DOUBLE || v->kind == EVAL_DECIMAL) ||
+	       /* Cut to BIGINT. */
+	       run_refuses(run, LIMIT_BIT_AND_AND_KIN_OF_TEXT_BEYOND_BIGINT,
+		       v->kind == EVAL_STRING && is_at_end(integer));
+}
+
+bool concat_length_refused(struct run *run, size_t length)
+{
+	return run_refuses(run, LIMIT_GROUP_CONCAT_BEYOND_GROUP_CONCAT_MAX_LEN,
+		length > run->env->group_concat_max_len);
 }

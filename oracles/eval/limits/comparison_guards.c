@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Limits of comparing two values, by their types. */
+#include <math.h>
 #include <string.h>
 
 #include "eval/limits/guards.h"
+#include "eval/limits/value_guards.h"
 #include "eval/operator/comparison.h"
 #include "eval/value/temporal.h"
 
@@ -188,4 +190,212 @@ bool join_key_refused(struct compiler *c, struct node *const *pair)
 	struct guarded g = {.env = c->env, .args = pair, .count = 2};
 
 	return guards_refuse(c, &g, guards, ARRAY_LEN(guards));
+}
+
+static bool is_subquery(const struct node *n)
+{
+	return n->expr && n->expr->kind == SQL_EXPR_SUBQUERY;
+}
+
+/* Which type they are compared in depends on what the subquery is made into. */
+bool subquery_comparison_refused(struct compiler *c, const struct node *a, const struct node *b)
+{
+	return compile_refuses(c, LIMIT_DECIMAL_AND_STRING_IN_SUBQUERY,
+		(is_subquery(a) || is_subquery(b)) &&
+			((class_of(&a->type) == CMP_DECIMAL && type_is_string(&b->type)) ||
+				(class_of(&b->type) == CMP_DECIMAL && type_is_string(&a->type))));
+}
+
+/* The servers compute constants before anything is compared, and fail then. */
+static bool constant_fails(struct compiler *c, const struct node *n)
+{
+	struct eval_outcome outcome = {0};
+	struct run run = compile_run(c, &outcome);
+	struct frame f = {.run = &run};
+
+	if (!n->constant || n->literal)
+		return false;
+	(void)node_run(n, &f);
+	return outcome.status == EVAL_ERROR;
+}
+
+bool row_constants_refused(struct compiler *c, struct node *const *pair)
+{
+	return compile_refuses(c, LIMIT_ERROR_IN_CONSTANT_OF_ROW,
+		constant_fails(c, pair[0]) || constant_fails(c, pair[1]));
+}
+
+/* ---- values ---- */
+
+/* To MySQL 5.6 the column is signed. */
+bool compared_bit_refused(struct run *run, const struct eval_type *type, const struct eval_value *v)
+{
+	return run_refuses(run, LIMIT_MYSQL5_BIT_BEYOND_BIGINT_COMPARED,
+		type->kind == EVAL_T_BIT && v->u > INT64_MAX);
+}
+
+static bool has_digit(struct span s)
+{
+	for (size_t i = 0; i < s.len; i++) {
+		if (s.ptr[i] >= '0' && s.ptr[i] <= '9')
+			return true;
+	}
+	return false;
+}
+
+bool compared_no_time_refused(struct run *run, const struct eval_value *v, enum eval_kind kind)
+{
+	return run_refuses(run, LIMIT_NOT_DATE_OR_TIME_COMPARED_WITH_ONE,
+		v->kind != EVAL_STRING || (kind == EVAL_TIME && has_digit(v->s)));
+}
+
+bool compared_year_refused(struct run *run, const struct eval_value *v)
+{
+	bool positive = v->kind == EVAL_UINT || v->i > 0;
+
+	return run_refuses(run, LIMIT_YEAR_COMPARED_WITH_0, v->u == 0) ||
+	       /* Where there is an index, MariaDB looks for what it would store, and MySQL forgets the
+		* year 0. */
+	       run_refuses(run, LIMIT_YEAR_COMPARED_WITH_NONE,
+		       positive && (v->u <= 1900 || v->u > 2155));
+}
+
+bool year_and_fraction_refused(struct run *run, const struct comparison *how)
+{
+	return run_refuses(run, LIMIT_YEAR_COMPARED_WITH_CONSTANT_NOT_INTEGER, how->year);
+}
+
+/* A constant beside a column of integers becomes one, and a signed one. */
+static bool is_bound_beyond_bigint(const struct run *run, const struct comparison *how,
+	const struct eval_value *v, const struct eval_value *bound, double d)
+{
+	return how->between && v->kind == EVAL_UINT && d >= 0x1p63 &&
+	       (bound->kind == EVAL_DOUBLE || bound->kind == EVAL_DECIMAL) &&
+	       (run->env->flavour == SQL_MYSQL || how->as.kind == EVAL_T_DOUBLE);
+}
+
+/* A hash join of MySQL 8.0 makes the integer a DECIMAL of the other's type, and finds the largest one there. */
+static bool is_cut_to(const struct decimal *integer, const struct eval_type *t, const struct decimal *d)
+{
+	struct decimal most;
+
+	if (t->kind != EVAL_T_DECIMAL || integer->neg != d->neg)
+		return false;
+	most = decimal_max(t->length, t->decimals, d->neg);
+	return decimal_compare(d, &most) == 0 && decimal_int_digits(integer) > t->length - t->decimals;
+}
+
+bool compared_decimals_refused(struct run *run, const struct comparison *how,
+	const struct compared *a, const struct compared *b, const struct decimal *x,
+	const struct decimal *y)
+{
+	if (!how->joins && !how->between)
+		return false;
+	return run_refuses(run, LIMIT_MYSQL_JOIN_OF_INTEGER_AND_DECIMAL_WITH_LESS_ROOM,
+		       how->joins && (is_cut_to(x, b->type, y) || is_cut_to(y, a->type, x))) ||
+	       run_refuses(run, LIMIT_BETWEEN_WITH_CONSTANT_BEYOND_BIGINT,
+		       is_bound_beyond_bigint(run, how, a->value, b->value, decimal_to_double(y)) ||
+			       is_bound_beyond_bigint(
+				       run, how, b->value, a->value, decimal_to_double(x)));
+}
+
+/* As a constant beside a BIGINT column a string is compared as an integer, exactly. */
+static bool beyond_double(const struct eval_value *v)
+{
+	return (v->kind == EVAL_INT && (v->i > 1ll << 53 || v->i < -(1ll << 53))) ||
+	       (v->kind == EVAL_UINT && v->u > 1ull << 53);
+}
+
+/* A constant DOUBLE beside a BIGINT column becomes an integer, where that has room for it. */
+static bool is_rounded(const struct eval_value *v, double d)
+{
+	if (v->kind == EVAL_UINT)
+		return d < 0x1p64 ? (uint64_t)d != v->u : v->u != 0;
+	return v->kind == EVAL_INT && fabs(d) < 0x1p63 && (int64_t)d != v->i;
+}
+
+static bool is_almost_zero(double d)
+{
+	return d != 0 && fabs(d) < 1e-200;
+}
+
+bool compared_doubles_refused(struct run *run, const struct comparison *how,
+	const struct eval_value *a, const struct eval_value *b, double x, double y)
+{
+	bool a_text = a->kind == EVAL_STRING, b_text = b->kind == EVAL_STRING;
+
+	return /* The order of DOUBLEs that are not equal is that of what was rounded. */
+		run_refuses(run, LIMIT_INTEGER_BEYOND_2_53_COMPARED_WITH_STRING,
+			(beyond_double(a) || beyond_double(b)) && (how->between || a_text || b_text) &&
+				(x == y || run->env->flavour == SQL_MARIADB)) ||
+		run_refuses(run, LIMIT_INTEGER_BEYOND_2_53_COMPARED_WITH_DOUBLE,
+			x == y && (is_rounded(a, x) || is_rounded(b, y))) ||
+		run_refuses(run, LIMIT_BETWEEN_WITH_CONSTANT_BEYOND_BIGINT,
+			is_bound_beyond_bigint(run, how, a, b, y) ||
+				is_bound_beyond_bigint(run, how, b, a, x)) ||
+		/* Made an integer when the statement was prepared, it is one without a sign no longer. */
+		run_refuses(run, LIMIT_BETWEEN_WITH_TEXT_BEYOND_BIGINT,
+			how->between && how->ahead == AHEAD_UNSIGNED &&
+				((a_text && x >= 0x1p63) || (b_text && y >= 0x1p63))) ||
+		run_refuses(run, LIMIT_BETWEEN_WITH_NUMBER_ALMOST_ZERO,
+			how->between && (is_almost_zero(x) || is_almost_zero(y))) ||
+		run_refuses(run, LIMIT_STRING_WITH_NUMBER_ALMOST_ZERO,
+			(a_text && is_almost_zero(x)) || (b_text && is_almost_zero(y)));
+}
+
+/* MariaDB may have computed the constant when the statement was prepared, before strict mode began. */
+bool constant_error_refused(struct run *run, const struct node *n, const struct comparison *how)
+{
+	return run_reopens(run, LIMIT_CONSTANT_ERROR_IN_STRICT_MODE,
+		run->strict && n->constant && how->as.kind == EVAL_T_STRING &&
+			run->env->flavour == SQL_MARIADB);
+}
+
+bool error_beside_null_refused(struct run *run, const struct eval_value *a)
+{
+	return run_reopens(run, LIMIT_ERROR_WITH_NULL, a->kind == EVAL_NULL);
+}
+
+/* Is a text compared with a number, or a date with what is none? */
+static bool converts(const struct eval_type *a, const struct eval_type *b)
+{
+	return type_is_string(a) != type_is_string(b) || type_is_temporal(a) != type_is_temporal(b);
+}
+
+/* What is converted may have been so before, and be the error that shows. */
+bool conversion_error_refused(
+	struct run *run, const struct eval_type *a, const struct eval_type *b)
+{
+	return other_error_refused(run, converts(a, b));
+}
+
+bool null_and_date_refused(struct run *run, const struct comparison *how, const struct eval_type *a,
+	const struct eval_type *b)
+{
+	return run_refuses(run, LIMIT_NULL_COMPARED_WITH_DATE_IN_STRICT_MODE,
+		run->strict && type_is_temporal(&how->as) &&
+			((a && !type_is_temporal(a)) || (b && !type_is_temporal(b))));
+}
+
+bool second_error_refused(struct run *run, const struct eval_value *a)
+{
+	return run_reopens(run, LIMIT_MYSQL_ERROR_WITH_NULL, a->kind == EVAL_NULL);
+}
+
+/* A constant may have been asked for before. */
+bool row_error_refused(struct run *run, const struct eval_value *a)
+{
+	return run_reopens(run, LIMIT_ERROR_IN_ROW_WITH_NULL, a->kind == EVAL_NULL);
+}
+
+static bool are_large_and_negative(const struct eval_value *a, const struct eval_value *b)
+{
+	return a->kind == EVAL_UINT && a->u > INT64_MAX && b->kind == EVAL_INT && b->i < 0;
+}
+
+/* By their bits, among several rows. */
+bool row_values_refused(struct run *run, const struct eval_value *a, const struct eval_value *b)
+{
+	return run_refuses(run, LIMIT_MYSQL_ROWS_OF_LARGE_UNSIGNED_AND_NEGATIVE_NUMBERS,
+		are_large_and_negative(a, b) || are_large_and_negative(b, a));
 }

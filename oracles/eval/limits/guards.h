@@ -242,4 +242,19 @@ bool maketime_refused(struct compiler *c, struct node *const *args) MUST_CHECK;
 bool sec_to_time_refused(struct compiler *c, const struct node *arg) MUST_CHECK;
 bool now_refused(struct compiler *c, const struct node *n, const char *function) MUST_CHECK;
 
+/* Aggregates, by their text: the name; clauses; of GROUP_CONCAT its clauses, its keys, a second one. */
+bool aggregate_name_refused(struct compiler *c, struct span name) MUST_CHECK;
+bool aggregate_clauses_refused(struct compiler *c, const struct sql_call_extra *extra) MUST_CHECK;
+bool group_concat_clauses_refused(
+	struct compiler *c, const struct sql_call_extra *extra) MUST_CHECK;
+bool group_concat_key_refused(struct compiler *c, const struct sql_expr *key) MUST_CHECK;
+bool outer_aggregate_refused(struct compiler *c, bool belongs_here) MUST_CHECK;
+bool second_group_concat_refused(struct compiler *c, const struct aggregate *a,
+	const struct aggregate *others) MUST_CHECK;
+
+/* Comparing with a subquery; the constants of one place of two rows. */
+bool subquery_comparison_refused(
+	struct compiler *c, const struct node *a, const struct node *b) MUST_CHECK;
+bool row_constants_refused(struct compiler *c, struct node *const *pair) MUST_CHECK;
+
 #endif

@@ -13,6 +13,7 @@
 #include "eval/node.h"
 
 struct column_assign;
+struct aggregate;
 struct comparison;
 
 static inline bool run_refuses(struct run *run, enum eval_limit limit, bool met)
@@ -199,5 +200,53 @@ bool maketime_hour_refused(struct run *run, const struct eval_value *hour) MUST_
 bool negative_seconds_to_zero_refused(struct run *run, const struct eval_value *v) MUST_CHECK;
 bool large_seconds_refused(struct run *run) MUST_CHECK;
 bool seconds_beyond_time_refused(struct run *run, const struct node *n) MUST_CHECK;
+
+/* Aggregates: the value within an expression, also of MIN and MAX; a key and a value of GROUP_CONCAT;
+ * SUM, MIN and MAX, BIT_AND and the like. */
+bool nested_aggregate_refused(struct run *run, const struct eval_value *v) MUST_CHECK;
+bool nested_extreme_refused(struct run *run, const struct eval_value *v, bool of_member) MUST_CHECK;
+bool concat_order_refused(
+	struct run *run, const struct eval_type *type, const struct eval_value *v) MUST_CHECK;
+bool aggregated_value_refused(
+	struct run *run, const struct aggregate *a, const struct eval_value *v);
+bool zero_sum_refused(struct run *run) MUST_CHECK;
+bool summand_refused(
+	struct run *run, const struct eval_type *type, const struct decimal *d) MUST_CHECK;
+bool extreme_value_refused(struct run *run, const struct aggregate *a, const struct eval_type *type,
+	const struct eval_value *v) MUST_CHECK;
+bool equal_extremes_refused(
+	struct run *run, const struct eval_value *v, const struct eval_value *best) MUST_CHECK;
+bool aggregated_bits_refused(
+	struct run *run, const struct eval_value *v, const struct eval_value *integer) MUST_CHECK;
+bool concat_length_refused(struct run *run, size_t length);
+
+/* Comparisons: by the type in which two values are compared ... */
+struct compared {
+	const struct eval_type *type;
+	const struct eval_value *value;
+};
+bool compared_bit_refused(
+	struct run *run, const struct eval_type *type, const struct eval_value *v);
+bool compared_no_time_refused(
+	struct run *run, const struct eval_value *v, enum eval_kind kind);
+bool compared_year_refused(struct run *run, const struct eval_value *v);
+bool year_and_fraction_refused(struct run *run, const struct comparison *how) MUST_CHECK;
+bool compared_decimals_refused(struct run *run, const struct comparison *how,
+	const struct compared *a, const struct compared *b, const struct decimal *x,
+	const struct decimal *y);
+bool compared_doubles_refused(struct run *run, const struct comparison *how,
+	const struct eval_value *a, const struct eval_value *b, double x, double y);
+/* ... and what else may be met: errors, NULL (beside values of the types a and b, where given), rows. */
+bool constant_error_refused(
+	struct run *run, const struct node *n, const struct comparison *how) MUST_CHECK;
+bool error_beside_null_refused(struct run *run, const struct eval_value *a);
+bool conversion_error_refused(
+	struct run *run, const struct eval_type *a, const struct eval_type *b) MUST_CHECK;
+bool null_and_date_refused(struct run *run, const struct comparison *how, const struct eval_type *a,
+	const struct eval_type *b) MUST_CHECK;
+bool second_error_refused(struct run *run, const struct eval_value *a) MUST_CHECK;
+bool row_error_refused(struct run *run, const struct eval_value *a);
+bool row_values_refused(
+	struct run *run, const struct eval_value *a, const struct eval_value *b) MUST_CHECK;
 
 #endif

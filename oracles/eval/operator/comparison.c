@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "eval/limits/guards.h"
+#include "eval/limits/value_guards.h"
 #include "eval/value/release.h"
 #include "eval/value/temporal.h"
 #include "server/errors.h"
@@ -169,20 +170,13 @@ struct span text_in(struct run *run, const struct eval_type *type, const struct 
 	if (v->kind == EVAL_STRING && v->collation != collation &&
 		!text_convert(run->arena, collation_charset(v->collation),
 			collation_charset(collation), s, &s, &malformed))
-		run_unsupported(run, LIMIT_TEXT_THAT_OTHER_CHARACTER_SET_LACKS);
+		run_gives_up(run, LIMIT_TEXT_THAT_OTHER_CHARACTER_SET_LACKS);
 	return s;
 }
 
 static int sign_of(bool greater, bool less)
 {
 	return greater - less;
-}
-
-/* To MySQL 5.6 the column is signed. */
-static void check_bit(struct run *run, const struct eval_type *type, const struct eval_value *v)
-{
-	if (type->kind == EVAL_T_BIT && v->u > INT64_MAX && mysql_5(run->env))
-		run_unsupported(run, LIMIT_MYSQL5_BIT_BEYOND_BIGINT_COMPARED);
 }
 
 static int compare_integers(const struct eval_value *a, const struct eval_value *b)
@@ -193,15 +187,6 @@ static int compare_integers(const struct eval_value *a, const struct eval_value 
 	if (a->kind == EVAL_INT)
 		return a->i < 0 ? -1 : sign_of((uint64_t)a->i > b->u, (uint64_t)a->i < b->u);
 	return b->i < 0 ? 1 : sign_of(a->u > (uint64_t)b->i, a->u < (uint64_t)b->i);
-}
-
-static bool has_digit(struct span s)
-{
-	for (size_t i = 0; i < s.len; i++) {
-		if (s.ptr[i] >= '0' && s.ptr[i] <= '9')
-			return true;
-	}
-	return false;
 }
 
 /* MariaDB compares what is no date as 0000-00-00, and dates such as 2024-02-30 as they are. */
@@ -219,10 +204,10 @@ static bool time_operand(struct run *run, const struct eval_type *type, const st
 	run->env = &loose;
 	found = time_from_value(run, type, v, kind, out);
 	run->env = env;
-	if (!found && (v->kind != EVAL_STRING || (kind == EVAL_TIME && has_digit(v->s))))
-		run_unsupported(run, LIMIT_NOT_DATE_OR_TIME_COMPARED_WITH_ONE);
-	if (!found)
+	if (!found) {
+		compared_no_time_refused(run, v, kind);
 		*out = (struct eval_value){.kind = (uint8_t)kind};
+	}
 	return !run->failed;
 }
 
@@ -233,11 +218,8 @@ static void as_year(struct run *run, struct eval_value *v)
 		v->i += v->i < 70 ? 2000 : 1900;
 	else if (v->kind == EVAL_UINT && v->u > 0 && v->u < 100)
 		v->u += v->u < 70 ? 2000 : 1900;
-	else if (v->u == 0)
-		run_unsupported(run, LIMIT_YEAR_COMPARED_WITH_0);
-	/* Where there is an index, MariaDB looks for what it would store, and MySQL forgets the year 0. */
-	else if ((v->kind == EVAL_UINT || v->i > 0) && (v->u <= 1900 || v->u > 2155))
-		run_unsupported(run, LIMIT_YEAR_COMPARED_WITH_NONE);
+	else
+		compared_year_refused(run, v);
 }
 
 /* Strings have decimals too: none where CAST(x AS CHAR) made them, so that 2 = CAST('1.5' AS CHAR). */
@@ -246,21 +228,6 @@ static void round_to(const struct eval_type *type, struct decimal *d)
 	if ((type->kind == EVAL_T_DECIMAL || type_is_string(type)) && d->scale > type->decimals &&
 		!decimal_round(d, type->decimals, DECIMAL_HALF_UP, d))
 		d->scale = type->decimals; /* cannot be: fewer digits always fit */
-}
-
-/* As a constant beside a BIGINT column a string is compared as an integer, exactly. */
-static bool beyond_double(const struct eval_value *v)
-{
-	return (v->kind == EVAL_INT && (v->i > 1ll << 53 || v->i < -(1ll << 53))) ||
-	       (v->kind == EVAL_UINT && v->u > 1ull << 53);
-}
-
-/* A constant DOUBLE beside a BIGINT column becomes an integer, where that has room for it. */
-static bool is_rounded(const struct eval_value *v, double d)
-{
-	if (v->kind == EVAL_UINT)
-		return d < 0x1p64 ? (uint64_t)d != v->u : v->u != 0;
-	return v->kind == EVAL_INT && fabs(d) < 0x1p63 && (int64_t)d != v->i;
 }
 
 /* Was it made an integer when the statement was prepared?  It must be one, and have room in the column. */
@@ -273,27 +240,6 @@ static bool made_ahead(const struct comparison *how, const struct eval_value *v)
 		return false;
 	d = text_to_double(v->s, &used);
 	return d == rint(d) && fabs(d) < 0x1p63 && (d >= 0 || how->ahead == AHEAD_SIGNED);
-}
-
-/* A constant beside a column of integers becomes one, and a signed one. */
-static void check_bound(struct run *run, const struct comparison *how, const struct eval_value *v,
-	const struct eval_value *bound, double d)
-{
-	if (how->between && v->kind == EVAL_UINT && d >= 0x1p63 &&
-		(bound->kind == EVAL_DOUBLE || bound->kind == EVAL_DECIMAL) &&
-		(run->env->flavour == SQL_MYSQL || how->as.kind == EVAL_T_DOUBLE))
-		run_unsupported(run, LIMIT_BETWEEN_WITH_CONSTANT_BEYOND_BIGINT);
-}
-
-/* A hash join of MySQL 8.0 makes the integer a DECIMAL of the other's type, and finds the largest one there. */
-static bool is_cut_to(const struct decimal *integer, const struct eval_type *t, const struct decimal *d)
-{
-	struct decimal most;
-
-	if (t->kind != EVAL_T_DECIMAL || integer->neg != d->neg)
-		return false;
-	most = decimal_max(t->length, t->decimals, d->neg);
-	return decimal_compare(d, &most) == 0 && decimal_int_digits(integer) > t->length - t->decimals;
 }
 
 int compare_as(struct run *run, const struct comparison *how, const struct eval_type *at,
@@ -320,7 +266,7 @@ int compare_as(struct run *run, const struct comparison *how, const struct eval_
 		int c = collation_compare(how->collation, x, y, &unknown);
 
 		if (unknown)
-			run_unsupported(run, LIMIT_CHARACTERS_WHOSE_WEIGHT_IS_NOT_KNOWN);
+			run_gives_up(run, LIMIT_CHARACTERS_WHOSE_WEIGHT_IS_NOT_KNOWN);
 		return c;
 	}
 	case EVAL_T_NULL:
@@ -329,8 +275,8 @@ int compare_as(struct run *run, const struct comparison *how, const struct eval_
 	case EVAL_T_YEAR: {
 		struct eval_value x = to_integer(run, at, a), y = to_integer(run, bt, b);
 
-		check_bit(run, at, &x);
-		check_bit(run, bt, &y);
+		compared_bit_refused(run, at, &x);
+		compared_bit_refused(run, bt, &y);
 		if (how->year)
 			as_year(run, how->year == 1 ? &x : &y);
 		return compare_integers(&x, &y);
@@ -338,51 +284,27 @@ int compare_as(struct run *run, const struct comparison *how, const struct eval_
 	case EVAL_T_DECIMAL: {
 		struct decimal x, y;
 
-		if (how->year) {
-			run_unsupported(run, LIMIT_YEAR_COMPARED_WITH_CONSTANT_NOT_INTEGER);
+		if (year_and_fraction_refused(run, how))
 			return 0;
-		}
 		x = to_decimal(run, at, a);
 		y = to_decimal(run, bt, b);
 		if (how->rounds) {
 			round_to(at, &x);
 			round_to(bt, &y);
 		}
-		if (how->joins && (is_cut_to(&x, bt, &y) || is_cut_to(&y, at, &x)))
-			run_unsupported(
-				run, LIMIT_MYSQL_JOIN_OF_INTEGER_AND_DECIMAL_WITH_LESS_ROOM);
-		check_bound(run, how, a, b, decimal_to_double(&y));
-		check_bound(run, how, b, a, decimal_to_double(&x));
+		compared_decimals_refused(run, how, &(struct compared){at, a},
+			&(struct compared){bt, b}, &x, &y);
 		return decimal_compare(&x, &y);
 	}
 	case EVAL_T_FLOAT:
 	case EVAL_T_DOUBLE: {
 		double x, y;
 
-		if (how->year) {
-			run_unsupported(run, LIMIT_YEAR_COMPARED_WITH_CONSTANT_NOT_INTEGER);
+		if (year_and_fraction_refused(run, how))
 			return 0;
-		}
 		x = to_double(run, at, a);
 		y = to_double(run, bt, b);
-		/* The order of DOUBLEs that are not equal is that of what was rounded. */
-		if ((how->between || a->kind == EVAL_STRING || b->kind == EVAL_STRING) &&
-			(beyond_double(a) || beyond_double(b)) &&
-			(x == y || run->env->flavour == SQL_MARIADB))
-			run_unsupported(run, LIMIT_INTEGER_BEYOND_2_53_COMPARED_WITH_STRING);
-		if (x == y && (is_rounded(a, x) || is_rounded(b, y)))
-			run_unsupported(run, LIMIT_INTEGER_BEYOND_2_53_COMPARED_WITH_DOUBLE);
-		check_bound(run, how, a, b, y);
-		check_bound(run, how, b, a, x);
-		/* Made an integer when the statement was prepared, it is one without a sign no longer. */
-		if (how->between && how->ahead == AHEAD_UNSIGNED &&
-			((a->kind == EVAL_STRING && x >= 0x1p63) || (b->kind == EVAL_STRING && y >= 0x1p63)))
-			run_unsupported(run, LIMIT_BETWEEN_WITH_TEXT_BEYOND_BIGINT);
-		if (how->between && ((x != 0 && fabs(x) < 1e-200) || (y != 0 && fabs(y) < 1e-200)))
-			run_unsupported(run, LIMIT_BETWEEN_WITH_NUMBER_ALMOST_ZERO);
-		if ((a->kind == EVAL_STRING && x != 0 && fabs(x) < 1e-200) ||
-			(b->kind == EVAL_STRING && y != 0 && fabs(y) < 1e-200))
-			run_unsupported(run, LIMIT_STRING_WITH_NUMBER_ALMOST_ZERO);
+		compared_doubles_refused(run, how, a, b, x, y);
 		if (how->within && fabs(x - y) < how->within)
 			return 0;
 		return sign_of(x > y, x < y);
@@ -462,16 +384,8 @@ void as_operator(
 bool operator_comparison_of(
 	struct compiler *c, const struct node *a, const struct node *b, struct comparison *out)
 {
-	if (!comparison_of(c, a, b, out))
+	if (!comparison_of(c, a, b, out) || subquery_comparison_refused(c, a, b))
 		return false;
-	/* Which type they are compared in depends on what the subquery is made into. */
-	if (((a->expr && a->expr->kind == SQL_EXPR_SUBQUERY) ||
-		    (b->expr && b->expr->kind == SQL_EXPR_SUBQUERY)) &&
-		((class_of(&a->type) == CMP_DECIMAL && type_is_string(&b->type)) ||
-			(class_of(&b->type) == CMP_DECIMAL && type_is_string(&a->type)))) {
-		compile_unsupported(c, LIMIT_DECIMAL_AND_STRING_IN_SUBQUERY);
-		return false;
-	}
 	as_operator(c, a, b, out);
 	return true;
 }
@@ -485,21 +399,6 @@ void compare_alone(struct run *run, const struct comparison *how, const struct e
 		(void)compare_as(run, how, type, v, type, v, &null);
 }
 
-bool failed_ahead(const struct node *n, const struct comparison *how, struct frame *f)
-{
-	if (!f->run->strict || !f->run->failed || f->run->outcome->status != EVAL_ERROR || !n->constant ||
-		how->as.kind != EVAL_T_STRING || f->run->env->flavour != SQL_MARIADB)
-		return false;
-	run_open_error(f->run, LIMIT_CONSTANT_ERROR_IN_STRICT_MODE);
-	return true;
-}
-
-/* Is a text compared with a number, or a date with what is none? */
-static bool converts(const struct eval_type *a, const struct eval_type *b)
-{
-	return type_is_string(a) != type_is_string(b) || type_is_temporal(a) != type_is_temporal(b);
-}
-
 static struct eval_value run_compare(const struct node *n, struct frame *f)
 {
 	const struct comparison *how = n->u.data;
@@ -507,22 +406,18 @@ static struct eval_value run_compare(const struct node *n, struct frame *f)
 	bool null;
 	int order;
 
-	if (failed_ahead(n->args[0], how, f))
+	if (constant_error_refused(f->run, n->args[0], how))
 		return EVAL_NULL_VALUE;
 	if (a.kind == EVAL_NULL && n->op != SQL_OP_NULL_EQ)
 		return EVAL_NULL_VALUE;
 	b = node_run(n->args[1], f);
-	if (failed_ahead(n->args[1], how, f))
+	if (constant_error_refused(f->run, n->args[1], how))
 		return EVAL_NULL_VALUE;
-	if (a.kind == EVAL_NULL && run_erred(f->run))
-		run_open_error(f->run, LIMIT_ERROR_WITH_NULL);
-	/* What is converted may have been so before, and be the error that shows. */
-	if (f->run->strict && run_erred(f->run) && converts(&n->args[0]->type, &n->args[1]->type))
-		return run_open_error(f->run, LIMIT_ONE_OF_SEVERAL_ERRORS_IN_STRICT_MODE);
-	if (f->run->strict && type_is_temporal(&how->as) &&
-		((a.kind == EVAL_NULL && !type_is_temporal(&n->args[1]->type)) ||
-			(b.kind == EVAL_NULL && !type_is_temporal(&n->args[0]->type))))
-		return run_unsupported(f->run, LIMIT_NULL_COMPARED_WITH_DATE_IN_STRICT_MODE);
+	error_beside_null_refused(f->run, &a);
+	if (conversion_error_refused(f->run, &n->args[0]->type, &n->args[1]->type) ||
+		null_and_date_refused(f->run, how, b.kind == EVAL_NULL ? &n->args[0]->type : NULL,
+			a.kind == EVAL_NULL ? &n->args[1]->type : NULL))
+		return EVAL_NULL_VALUE;
 	if (a.kind == EVAL_NULL || b.kind == EVAL_NULL) {
 		const struct eval_type *at = &n->args[0]->type, *bt = &n->args[1]->type;
 
@@ -534,9 +429,8 @@ static struct eval_value run_compare(const struct node *n, struct frame *f)
 			bool failed = f->run->failed;
 
 			compare_alone(f->run, how, bt, &b);
-			if (run_erred(f->run) && !failed && f->run->env->flavour == SQL_MYSQL &&
-				a.kind == EVAL_NULL)
-				return run_open_error(f->run, LIMIT_MYSQL_ERROR_WITH_NULL);
+			if (!failed && second_error_refused(f->run, &a))
+				return EVAL_NULL_VALUE;
 		}
 		if (n->op == SQL_OP_NULL_EQ)
 			return truth(a.kind == b.kind);
@@ -545,7 +439,7 @@ static struct eval_value run_compare(const struct node *n, struct frame *f)
 	order = compare_as(f->run, how, &n->args[0]->type, &a, &n->args[1]->type, &b, &null);
 	if (null) {
 		if (n->op == SQL_OP_NULL_EQ)
-			return run_unsupported(f->run, LIMIT_NOT_DATE_OR_TIME_COMPARED_WITH_ONE);
+			return run_gives_up(f->run, LIMIT_NOT_DATE_OR_TIME_COMPARED_WITH_ONE);
 		return EVAL_NULL_VALUE;
 	}
 	return truth(order_satisfies(n->op, order));
@@ -584,19 +478,12 @@ static struct eval_value run_compare_rows(const struct node *n, struct frame *f)
 
 		if (a.kind != EVAL_NULL || n->op == SQL_OP_NULL_EQ || r->constant)
 			b = node_run(r, f);
-		if (a.kind == EVAL_NULL && run_erred(f->run)) {
-			/* A constant may have been asked for before. */
-			run_open_error(f->run, LIMIT_ERROR_IN_ROW_WITH_NULL);
-		}
-		if (f->run->strict && run_erred(f->run) && converts(&l->type, &r->type))
-			run_open_error(f->run, LIMIT_ONE_OF_SEVERAL_ERRORS_IN_STRICT_MODE);
-		if (f->run->failed)
+		row_error_refused(f->run, &a);
+		if (conversion_error_refused(f->run, &l->type, &r->type) || f->run->failed)
 			return EVAL_NULL_VALUE;
 		if (a.kind == EVAL_NULL || b.kind == EVAL_NULL) {
-			if (f->run->strict && type_is_temporal(&how[i / 2].as) &&
-				!(type_is_temporal(&l->type) && type_is_temporal(&r->type)))
-				return run_unsupported(
-					f->run, LIMIT_NULL_COMPARED_WITH_DATE_IN_STRICT_MODE);
+			if (null_and_date_refused(f->run, &how[i / 2], &l->type, &r->type))
+				return EVAL_NULL_VALUE;
 			compare_alone(f->run, &how[i / 2], &l->type, &a);
 			if (n->op == SQL_OP_NULL_EQ) {
 				compare_alone(f->run, &how[i / 2], &r->type, &b);
@@ -610,15 +497,11 @@ static struct eval_value run_compare_rows(const struct node *n, struct frame *f)
 			unknown = true;
 			continue;
 		}
-		/* By their bits, among several rows. */
-		if (f->run->env->flavour == SQL_MYSQL &&
-			((a.kind == EVAL_UINT && a.u > INT64_MAX && b.kind == EVAL_INT && b.i < 0) ||
-				(b.kind == EVAL_UINT && b.u > INT64_MAX && a.kind == EVAL_INT && a.i < 0)))
-			return run_unsupported(
-				f->run, LIMIT_MYSQL_ROWS_OF_LARGE_UNSIGNED_AND_NEGATIVE_NUMBERS);
+		if (row_values_refused(f->run, &a, &b))
+			return EVAL_NULL_VALUE;
 		order = compare_as(f->run, &how[i / 2], &l->type, &a, &r->type, &b, &null);
 		if (null)
-			return run_unsupported(f->run, LIMIT_NOT_DATE_OR_TIME_COMPARED_WITH_ONE);
+			return run_gives_up(f->run, LIMIT_NOT_DATE_OR_TIME_COMPARED_WITH_ONE);
 		if (order == 0)
 			continue;
 		if (n->op == SQL_OP_EQ || n->op == SQL_OP_NULL_EQ)
@@ -632,29 +515,14 @@ static struct eval_value run_compare_rows(const struct node *n, struct frame *f)
 	return truth(order_satisfies(n->op, 0));
 }
 
-/* The servers compute constants before anything is compared, and fail then. */
-static bool constant_fails(struct compiler *c, const struct node *n)
-{
-	struct eval_outcome outcome = {0};
-	struct run run = compile_run(c, &outcome);
-	struct frame f = {.run = &run};
-
-	if (!n->constant || n->literal)
-		return false;
-	(void)node_run(n, &f);
-	return outcome.status == EVAL_ERROR;
-}
-
 /* The values of one place of two rows.  `among`: of several rows in IN. */
 static bool compile_row_pair(
 	struct compiler *c, struct node **pair, bool among, struct comparison *how)
 {
 	if (row_pair_refused(c, pair))
 		return false;
-	if (constant_fails(c, pair[0]) || constant_fails(c, pair[1])) {
-		compile_unsupported(c, LIMIT_ERROR_IN_CONSTANT_OF_ROW);
+	if (row_constants_refused(c, pair))
 		return false;
-	}
 	if ((among && row_among_refused(c, pair)) ||
 		!operator_comparison_of(c, pair[0], pair[1], how) ||
 		row_comparison_refused(c, pair, how))

@@ -48,9 +48,6 @@ void as_operator(struct compiler *c, const struct node *a, const struct node *b,
  * strict mode whether it is asked for or not. */
 void note_ahead(struct compiler *c, const struct node *column, const struct node *constant,
 	struct comparison *how);
-/* Did a constant fail in strict mode, compared as a text?  MariaDB may have computed it when the statement was
- * prepared, before that mode began: unsupported then. */
-bool failed_ahead(const struct node *n, const struct comparison *how, struct frame *f);
 /* False: compiled to what is unsupported, since an index may find other rows (index_lookup.c). */
 bool compile_beside_index(
 	struct compiler *c, const struct node *column, const struct node *value, bool equal);

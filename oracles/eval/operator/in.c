@@ -4,6 +4,7 @@
 #include "eval/operator/comparison.h"
 
 #include "eval/limits/guards.h"
+#include "eval/limits/value_guards.h"
 #include "eval/value/release.h"
 #include "server/errors.h"
 
@@ -106,7 +107,7 @@ static struct eval_value run_in(const struct node *n, struct frame *f)
 	const struct comparison *how = n->u.data;
 	struct eval_value left = node_run(n->args[0], f), v;
 
-	if (n->arg_count == 2 && failed_ahead(n->args[0], &how[1], f))
+	if (n->arg_count == 2 && constant_error_refused(f->run, n->args[0], &how[1]))
 		return EVAL_NULL_VALUE;
 	if (how->sorted == NOT_SORTED || !f->run->strict)
 		return run_in_any(n, f, left);

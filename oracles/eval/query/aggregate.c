@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "eval/limits/guards.h"
+#include "eval/limits/value_guards.h"
 #include "eval/operator/arithmetic.h"
 #include "eval/operator/comparison.h"
 #include "eval/query/query.h"
@@ -30,10 +31,6 @@ static const struct {
 	{"group_concat", AGG_GROUP_CONCAT},
 };
 
-static const char *const unmodelled[] = {"std", "stddev", "stddev_pop", "stddev_samp", "variance",
-	"var_pop", "var_samp", "json_arrayagg", "json_objectagg", "any_value", "median",
-	"percentile_cont", "percentile_disc", "st_collect"};
-
 /* Of a node with run_aggregate, in aux. */
 enum aggregate_trait {
 	AGGREGATE_EXTREME = 1, /* MIN, MAX */
@@ -45,20 +42,15 @@ static struct eval_value run_aggregate(const struct node *n, struct frame *f)
 	struct eval_value v;
 
 	if (!f->aggregates)
-		return run_unsupported(f->run, LIMIT_EXPRESSION_NOT_MODELLED);
+		return run_gives_up(f->run, LIMIT_EXPRESSION_NOT_MODELLED);
 	v = f->aggregates[n->u.number];
-	/* MySQL: as an integer it is error 1690, also where the answer does not need it. */
-	if (n->nested && v.kind == EVAL_DECIMAL && v.decimals != EVAL_REAL_SAME && fabs(v.real) >= 0x1p63 &&
-		f->run->env->flavour == SQL_MYSQL)
-		return run_unsupported(f->run, LIMIT_MYSQL_AVG_BEYOND_BIGINT_USED_FURTHER);
-	if (!n->nested || !(n->aux & AGGREGATE_EXTREME))
+	if (!n->nested)
 		return v;
-	/* A text, or out of a temporary table a number, too. */
-	if (n->aux & AGGREGATE_MEMBER)
-		return run_unsupported(f->run, LIMIT_MIN_OR_MAX_OF_ENUM_OR_SET_USED_FURTHER);
-	/* MariaDB keeps it as a signed integer: SIGN(MAX(bu)) is -1. */
-	if (v.kind == EVAL_UINT && v.u > INT64_MAX && f->run->env->flavour == SQL_MARIADB)
-		return run_unsupported(f->run, LIMIT_MIN_OR_MAX_BEYOND_BIGINT_USED_FURTHER);
+	if (nested_aggregate_refused(f->run, &v))
+		return EVAL_NULL_VALUE;
+	if ((n->aux & AGGREGATE_EXTREME) &&
+		nested_extreme_refused(f->run, &v, n->aux & AGGREGATE_MEMBER))
+		return EVAL_NULL_VALUE;
 	return v;
 }
 
@@ -179,19 +171,15 @@ static bool group_concat_clauses(
 	a->separator = extra && extra->separator.ptr ? extra->separator : SPAN_LIT(",");
 	if (!extra)
 		return true;
-	if (extra->limit) {
-		compile_unsupported(c, LIMIT_GROUP_CONCAT_WITH_LIMIT);
+	if (group_concat_clauses_refused(c, extra))
 		return false;
-	}
 	for (const struct sql_order *o = extra->order; o; o = o->next)
 		count++;
 	a->order = arena_zero(c->arena, (count + 1) * sizeof(*a->order));
 	desc = arena_zero(c->arena, count + 1);
 	for (const struct sql_order *o = extra->order; o; o = o->next) {
-		if (o->expr->kind == SQL_EXPR_LITERAL) {
-			compile_unsupported(c, LIMIT_GROUP_CONCAT_ORDERED_BY_CONSTANT);
+		if (group_concat_key_refused(c, o->expr))
 			return false;
-		}
 		a->order[a->order_count] = compile_value(c, o->expr);
 		if (!a->order[a->order_count])
 			return false;
@@ -248,20 +236,13 @@ struct aggregate *aggregate_new(
 		a->args[k]->nested = true;
 	if (aggregate_arguments_refused(c, a))
 		return NULL;
-	if (!belongs_here(c->scope, a))
-		return compile_unsupported(c, LIMIT_AGGREGATE_OF_OUTER_COLUMNS);
+	if (outer_aggregate_refused(c, belongs_here(c->scope, a)))
+		return NULL;
 	if (c->scope->outer_reach < reach)
 		c->scope->outer_reach = reach;
 	if (aggregate_refused(c, a))
 		return NULL;
 	return aggregate_type(c, a) ? a : NULL;
-}
-
-static bool different_columns(const struct node *a, const struct node *b)
-{
-	return a->column && b->column && a->expr && b->expr && a->expr->kind == SQL_EXPR_COLUMN &&
-	       b->expr->kind == SQL_EXPR_COLUMN &&
-	       !span_ieq(a->expr->u.column.name, b->expr->u.column.name);
 }
 
 struct node *compile_aggregate(struct compiler *c, const struct sql_expr *e, bool *is_aggregate)
@@ -275,17 +256,15 @@ struct node *compile_aggregate(struct compiler *c, const struct sql_expr *e, boo
 	*is_aggregate = false;
 	if (e->u.call.quoted || (extra && extra->over))
 		return NULL;
-	for (size_t i = 0; i < ARRAY_LEN(unmodelled); i++) {
-		if (span_ieq_str(e->u.call.name, unmodelled[i])) {
-			*is_aggregate = true;
-			return compile_unsupported(c, LIMIT_AGGREGATE_NOT_MODELLED);
-		}
+	if (aggregate_name_refused(c, e->u.call.name)) {
+		*is_aggregate = true;
+		return NULL;
 	}
 	if (!aggregate_find(e, &kind))
 		return NULL;
 	*is_aggregate = true;
-	if (extra && extra->within_group)
-		return compile_unsupported(c, LIMIT_WITHIN_GROUP);
+	if (aggregate_clauses_refused(c, extra))
+		return NULL;
 	if (!scope || !scope->aggregates_allowed || scope->in_aggregate)
 		return compile_error(c, ER_INVALID_GROUP_FUNC_USE, "an aggregate where none may stand");
 	scope->in_aggregate = true;
@@ -293,12 +272,8 @@ struct node *compile_aggregate(struct compiler *c, const struct sql_expr *e, boo
 	scope->in_aggregate = false;
 	if (!a)
 		return NULL;
-	for (const struct aggregate *b = scope->aggregates;
-		b && kind == AGG_GROUP_CONCAT && c->env->flavour == SQL_MYSQL; b = b->next) {
-		/* It takes one that differs in the order or separator only for the other. */
-		if (b->kind == kind && !different_columns(a->args[0], b->args[0]))
-			return compile_unsupported(c, LIMIT_MYSQL_SEVERAL_GROUP_CONCATS);
-	}
+	if (second_group_concat_refused(c, a, scope->aggregates))
+		return NULL;
 	*scope->aggregates_tail = a;
 	scope->aggregates_tail = &a->next;
 	n = node_new(c, run_aggregate, e, 0);
@@ -320,6 +295,8 @@ static struct eval_value concat_key(struct run *run, const struct eval_type *typ
 	struct eval_type integer = type_int(false);
 	struct eval_value zero = eval_int(0);
 
+	if (concat_order_refused(run, type, &v))
+		return EVAL_NULL_VALUE;
 	switch ((enum eval_type_kind)type->kind) {
 	case EVAL_T_INT:
 	case EVAL_T_DECIMAL:
@@ -327,29 +304,18 @@ static struct eval_value concat_key(struct run *run, const struct eval_type *typ
 	case EVAL_T_DOUBLE:
 		return v.kind == EVAL_NULL ? to_type(run, &integer, &zero, type) : v;
 	case EVAL_T_STRING:
-		/* BINARY(3) has three bytes that the server does not set. */
-		if (v.kind == EVAL_NULL && type->fixed && type->collation == COLLATION_BINARY)
-			return run_unsupported(run, LIMIT_GROUP_CONCAT_ORDERED_BY_NULL);
 		return v.kind == EVAL_NULL ? eval_string(SPAN_LIT(""), type->collation) : v;
 	case EVAL_T_DATE:
 	case EVAL_T_DATETIME:
-	case EVAL_T_TIMESTAMP: /* a date of zeros: the least, as NULL */
-		if (v.kind != EVAL_NULL && !(v.t.year || v.t.month || v.t.day))
-			return run_unsupported(run, LIMIT_GROUP_CONCAT_ORDERED_BY_DATE_OF_ZEROS);
-		return v;
+	case EVAL_T_TIMESTAMP:
 	case EVAL_T_ENUM:
-		if (v.kind == EVAL_STRING && !v.s.len)
-			return run_unsupported(run, LIMIT_GROUP_CONCAT_ORDERED_BY_EMPTY_ENUM);
-		return v;
 	case EVAL_T_NULL:
-		return v;
 	case EVAL_T_BIT:
 	case EVAL_T_YEAR:
 	case EVAL_T_SET:
 	case EVAL_T_JSON:
 	case EVAL_T_TIME:
-		return v.kind == EVAL_NULL ? run_unsupported(
-			run, LIMIT_GROUP_CONCAT_ORDERED_BY_NULL) : v;
+		break;
 	}
 	return v;
 }
@@ -380,13 +346,7 @@ static struct arguments collect(const struct eval_query *q, const struct aggrega
 		for (uint32_t k = 0; k < a->arg_count; k++) {
 			values[k] = node_run(a->args[k], f);
 			null |= values[k].kind == EVAL_NULL;
-			/* MySQL, and MariaDB until 2026, count the bytes of a DOUBLE: AVG(DISTINCT) has both
-			 * zeros. */
-			if ((a->kind == AGG_GROUP_CONCAT ? a->distinct || a->order_count
-							 : a->distinct && (f->run->env->flavour == SQL_MYSQL ||
-										  mariadb_2026(f->run->env) != 1)) &&
-				values[k].kind == EVAL_DOUBLE && values[k].d == 0 && signbit(values[k].d))
-				run_unsupported(f->run, LIMIT_NEGATIVE_ZERO_SORTED_OR_GROUPED);
+			aggregated_value_refused(f->run, a, &values[k]);
 			if (is_kept(a, k, &values[k]))
 				values[k] = materialized(f->run, &a->args[k]->type, values[k]);
 		}
@@ -427,12 +387,12 @@ static void drop_equal(struct run *run, const struct aggregate *a, struct argume
 			if (seen && a->kind == AGG_GROUP_CONCAT) {
 				for (uint32_t j = 0; j < a->arg_count; j++) {
 					if (!eval_same(&args->rows[k][j], &args->rows[i][j]))
-						run_unsupported(
+						run_gives_up(
 							run, LIMIT_DISTINCT_AMONG_TEXTS_EQUAL_AND_DIFFER);
 				}
 				if (k + 1 < kept)
-					run_unsupported(
-						run, LIMIT_GROUP_CONCAT_DISTINCT_IN_ORDER_OF_ANOTHER_VALUE);
+					run_gives_up(run,
+						LIMIT_GROUP_CONCAT_DISTINCT_IN_ORDER_OF_ANOTHER_VALUE);
 			}
 		}
 		if (!seen)
@@ -461,17 +421,17 @@ static struct eval_value sum_doubles(
 	}
 	for (size_t i = args->count; i-- > 0;)
 		backward += values[i];
-	if (forward == 0 && mariadb_2026(run->env) != 1)
-		return run_unsupported(run, LIMIT_SUM_OF_DOUBLES_ZERO_OF_EITHER_SIGN);
+	if (forward == 0 && zero_sum_refused(run))
+		return EVAL_NULL_VALUE;
 	qsort(values, args->count, sizeof(*values), compare_doubles);
 	for (size_t i = 0; i < args->count; i++)
 		up += values[i];
 	for (size_t i = args->count; i-- > 0;)
 		down += values[i];
 	if (forward != backward || forward != up || forward != down)
-		return run_unsupported(run, LIMIT_SUM_OF_DOUBLES_THAT_DEPENDS_ON_THEIR_ORDER);
+		return run_gives_up(run, LIMIT_SUM_OF_DOUBLES_THAT_DEPENDS_ON_THEIR_ORDER);
 	if (!isfinite(forward))
-		return run_unsupported(run, LIMIT_SUM_BEYOND_DOUBLE);
+		return run_gives_up(run, LIMIT_SUM_BEYOND_DOUBLE);
 	return eval_double(forward);
 }
 
@@ -493,11 +453,10 @@ static struct eval_value sum(
 	for (size_t i = 0; i < args->count; i++) {
 		struct decimal d = to_decimal(run, &a->args[0]->type, &args->rows[i][0]);
 
-		/* Through a temporary table the digits beyond the scale are lost, otherwise not. */
-		if (decimal_beyond(&a->args[0]->type, &d))
-			return run_unsupported(run, LIMIT_SUM_OF_QUOTIENTS_WITH_MORE_DIGITS);
+		if (summand_refused(run, &a->args[0]->type, &d))
+			return EVAL_NULL_VALUE;
 		if (!decimal_add(&total, &d, &total))
-			return run_unsupported(run, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS);
+			return run_gives_up(run, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS);
 	}
 	real = decimal_to_double(&total) / (double)args->count;
 	if (a->kind == AGG_AVG) {
@@ -507,7 +466,7 @@ static struct eval_value sum(
 		uint32_t scale = (total.scale + run->env->div_precision_increment + 8u) / 9 * 9;
 
 		if (!decimal_div(&total, &n, scale, &total))
-			return run_unsupported(run, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS);
+			return run_gives_up(run, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS);
 	}
 	v = make_decimal(run, &total);
 	if (a->kind == AGG_AVG && v.kind == EVAL_DECIMAL) {
@@ -527,18 +486,9 @@ static struct eval_value extreme(
 		const struct eval_value *v = &args->rows[i][0];
 		int order = i ? order_values(run, type, v, &best) : 0;
 
-		/* MAX(i / 3) - MIN(i / 3): a temporary table rounds them, or there is none. */
-		if (v->kind == EVAL_DECIMAL && decimal_beyond(&a->args[0]->type, v->dec))
-			return run_unsupported(run, LIMIT_MIN_OR_MAX_OF_QUOTIENTS_WITH_MORE_DIGITS);
-		/* d0 - iu: a temporary table cuts it to 0. */
-		if (v->kind == EVAL_DECIMAL && v->dec->neg && type->is_unsigned)
-			return run_unsupported(run, LIMIT_MIN_OR_MAX_OF_NEGATIVE_DECIMAL_UNSIGNED);
-		/* A temporary table cuts it, where there is one. */
-		if (v->kind == EVAL_DECIMAL &&
-			decimal_int_digits(v->dec) + a->type.decimals > DECIMAL_PRECISION_MAX)
-			return run_unsupported(run, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS);
-		if (i && order == 0 && !eval_same(v, &best))
-			return run_unsupported(run, LIMIT_MIN_OR_MAX_OF_TEXTS_EQUAL_AND_DIFFER);
+		if (extreme_value_refused(run, a, type, v) ||
+			(i && order == 0 && equal_extremes_refused(run, v, &best)))
+			return EVAL_NULL_VALUE;
 		if (i == 0 || (a->kind == AGG_MIN ? order < 0 : order > 0))
 			best = *v;
 	}
@@ -554,13 +504,8 @@ static struct eval_value bits(
 		struct eval_value v = to_integer(run, &a->args[0]->type, &args->rows[i][0]);
 		uint64_t x = v.kind == EVAL_UINT ? v.u : (uint64_t)v.i;
 
-		if (args->rows[i][0].kind == EVAL_DOUBLE || args->rows[i][0].kind == EVAL_DECIMAL)
-			return run_unsupported(
-				run, LIMIT_BIT_AND_AND_KIN_OF_NUMBERS_WITH_FRACTIONS);
-		/* Cut to BIGINT. */
-		if (args->rows[i][0].kind == EVAL_STRING &&
-			(v.kind == EVAL_UINT ? v.u >= INT64_MAX : v.i == INT64_MAX || v.i == INT64_MIN))
-			return run_unsupported(run, LIMIT_BIT_AND_AND_KIN_OF_TEXT_BEYOND_BIGINT);
+		if (aggregated_bits_refused(run, &args->rows[i][0], &v))
+			return EVAL_NULL_VALUE;
 		u = a->kind == AGG_BIT_AND ? u & x : a->kind == AGG_BIT_OR ? u | x : u ^ x;
 	}
 	return eval_uint(u);
@@ -602,7 +547,7 @@ static struct eval_value group_concat(
 			continue;
 		for (uint32_t k = 0; k < a->arg_count; k++) {
 			if (!eval_same(&args->rows[i - 1][k], &args->rows[i][k]))
-				run_unsupported(run, LIMIT_GROUP_CONCAT_IN_NO_CERTAIN_ORDER);
+				run_gives_up(run, LIMIT_GROUP_CONCAT_IN_NO_CERTAIN_ORDER);
 		}
 	}
 	if (a->distinct)
@@ -622,12 +567,11 @@ static struct eval_value group_concat(
 					collation_charset(args->rows[i][k].collation),
 					collation_charset(a->type.collation), part, &part,
 					&malformed))
-				run_unsupported(run, LIMIT_TEXT_THAT_OTHER_CHARACTER_SET_LACKS);
+				run_gives_up(run, LIMIT_TEXT_THAT_OTHER_CHARACTER_SET_LACKS);
 			buf_add_span(&text, part);
 		}
 	}
-	if (text.len > run->env->group_concat_max_len)
-		run_unsupported(run, LIMIT_GROUP_CONCAT_BEYOND_GROUP_CONCAT_MAX_LEN);
+	concat_length_refused(run, text.len);
 	v = make_text(run, &text, a->type.collation);
 	buf_release(&text);
 	return v;
