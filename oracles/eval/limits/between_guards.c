@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Limits of x BETWEEN low AND high: args[0] is x. */
 #include "eval/limits/guards.h"
+#include "eval/limits/value_guards.h"
 #include "eval/operator/comparison.h"
 
 enum { BETWEEN_ARGS = 3 };
@@ -155,4 +156,46 @@ bool between_times_refused(struct compiler *c, const struct comparison *how)
 	struct guarded g = {.env = c->env, .how = how};
 
 	return guards_refuse(c, &g, guards, ARRAY_LEN(guards));
+}
+
+/* ---- values ---- */
+
+bool between_dates_refused(struct run *run, const struct eval_type *type, const struct comparison *how)
+{
+	return run_refuses(run, LIMIT_BETWEEN_DATES_OF_NONE_IN_STRICT_MODE,
+		run->strict && type_is_temporal(&how->as) && !type_is_temporal(type));
+}
+
+/* The server may not compute the upper bound. */
+bool upper_bound_error_refused(struct run *run)
+{
+	return run_reopens(run, LIMIT_ERROR_IN_UPPER_BOUND_OF_BETWEEN, true);
+}
+
+/* MariaDB searches an index for one value where both bounds are equal, and compares the bounds in their own
+ * collation.  So `c BETWEEN 'A' AND 'a'` finds only 'A', even if 'A' and 'a' differ in the collation of the
+ * column (seen on 10.11 and 11.8; without an index it finds both). */
+static bool may_be_one_value(const struct node *n, const struct comparison *how,
+	const struct eval_value *low, const struct eval_value *high)
+{
+	bool unknown = false;
+
+	return !n->aux && n->args[0]->column && n->args[1]->literal && n->args[2]->literal &&
+	       low->kind == EVAL_STRING && high->kind == EVAL_STRING &&
+	       low->collation != how->collation && !span_eq(low->s, high->s) &&
+	       (collation_compare(low->collation, low->s, high->s, &unknown) == 0 || unknown);
+}
+
+bool between_values_refused(struct run *run, const struct node *n, const struct comparison *how,
+	const struct eval_value v[3])
+{
+	bool hybrid = n->args[0]->type.hybrid || n->args[1]->type.hybrid || n->args[2]->type.hybrid;
+
+	return /* 0x5d is unsigned to some of it, and signed to the rest. */
+		run_refuses(run, LIMIT_MYSQL_BETWEEN_OF_LARGE_NUMBER_AND_HEX,
+			hybrid && how->as.kind == EVAL_T_INT &&
+				(is_above_bigint(&v[0]) || is_above_bigint(&v[1]) ||
+					is_above_bigint(&v[2]))) ||
+		run_refuses(run, LIMIT_BETWEEN_BOUNDS_THAT_ONLY_COLUMN_TELLS_APART,
+			run->env->flavour == SQL_MARIADB && may_be_one_value(n, how, &v[1], &v[2]));
 }

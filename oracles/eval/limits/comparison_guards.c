@@ -390,7 +390,7 @@ bool row_error_refused(struct run *run, const struct eval_value *a)
 
 static bool are_large_and_negative(const struct eval_value *a, const struct eval_value *b)
 {
-	return a->kind == EVAL_UINT && a->u > INT64_MAX && b->kind == EVAL_INT && b->i < 0;
+	return is_above_bigint(a) && b->kind == EVAL_INT && b->i < 0;
 }
 
 /* By their bits, among several rows. */

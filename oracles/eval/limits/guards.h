@@ -257,4 +257,21 @@ bool subquery_comparison_refused(
 	struct compiler *c, const struct node *a, const struct node *b) MUST_CHECK;
 bool row_constants_refused(struct compiler *c, struct node *const *pair) MUST_CHECK;
 
+/* AND, OR and XOR; a condition; NOT; IS; LIKE and its ESCAPE. */
+bool logic_refused(struct compiler *c, enum sql_op op, const struct node *l,
+	const struct node *r) MUST_CHECK;
+bool condition_refused(struct compiler *c, const struct node *n) MUST_CHECK;
+bool not_refused(
+	struct compiler *c, const struct sql_expr *e, const struct node *arg) MUST_CHECK;
+bool is_refused(struct compiler *c, enum sql_op op, const struct node *arg) MUST_CHECK;
+bool like_refused(struct compiler *c, struct node *const *pair) MUST_CHECK;
+bool escape_refused(struct compiler *c, const struct node *escape) MUST_CHECK;
+
+/* (a, b) IN (rows): how many; where the collations of one place cannot be mixed; each row, which
+ * comparisons[at] compares. */
+bool rows_in_list_refused(struct compiler *c, uint32_t count) MUST_CHECK;
+bool row_collations_refused(struct compiler *c, uint32_t count);
+bool row_in_list_refused(struct compiler *c, const struct node *left, const struct node *row,
+	struct node *const *comparisons, uint32_t at, uint32_t count) MUST_CHECK;
+
 #endif

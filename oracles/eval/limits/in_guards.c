@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Limits of x IN (list): args[0] is x. */
 #include "eval/limits/guards.h"
+#include "eval/limits/value_guards.h"
 #include "eval/operator/comparison.h"
+#include "server/errors.h"
 
 static bool several(const struct guarded *g)
 {
@@ -135,4 +137,107 @@ bool in_list_refused(struct compiler *c, const struct node *in, const struct com
 	       guards_refuse_each(c, &g, 1, years, ARRAY_LEN(years)) ||
 	       guards_refuse_each(c, &g, 1, times, ARRAY_LEN(times)) ||
 	       guards_refuse(c, &g, last, ARRAY_LEN(last));
+}
+
+/* ---- rows ---- */
+
+bool rows_in_list_refused(struct compiler *c, uint32_t count)
+{
+	return compile_refuses(c, LIMIT_MYSQL5_ROWS_IN_LIST, count > 1);
+}
+
+bool row_collations_refused(struct compiler *c, uint32_t count)
+{
+	if (count < 2 || c->outcome->error != ER_CANT_AGGREGATE_2COLLATIONS)
+		return false;
+	c->outcome->status = EVAL_OK;
+	return compile_refuses(c, LIMIT_ROWS_OF_DIFFERENT_COLLATIONS_IN_IN, true);
+}
+
+/* The servers compare a column of all rows in one type. */
+static bool alike(const struct node *a, const struct node *b)
+{
+	const struct comparison *x = a->u.data, *y = b->u.data;
+
+	for (uint32_t i = 0; i < a->arg_count / 2; i++) {
+		if (x[i].as.kind != y[i].as.kind || x[i].collation != y[i].collation)
+			return false;
+	}
+	return true;
+}
+
+/* Numbers beside numbers and strings beside strings. */
+static bool plain_row(const struct node *a, const struct node *b)
+{
+	for (uint32_t i = 0; i < a->arg_count; i++) {
+		const struct eval_type *x = &a->args[i]->type, *y = &b->args[i]->type;
+
+		if (x->kind != y->kind || (x->kind != EVAL_T_INT && x->kind != EVAL_T_DECIMAL &&
+						  x->kind != EVAL_T_STRING))
+			return false;
+	}
+	return true;
+}
+
+bool row_in_list_refused(struct compiler *c, const struct node *left, const struct node *row,
+	struct node *const *comparisons, uint32_t at, uint32_t count)
+{
+	return compile_refuses(c, LIMIT_MYSQL_ROWS_OF_MANY_TYPES_IN_IN,
+		       count > 1 && c->env->flavour == SQL_MYSQL && !plain_row(left, row)) ||
+	       compile_refuses(c, LIMIT_ROWS_OF_DIFFERENT_TYPES_IN_IN,
+		       !alike(comparisons[0], comparisons[at]));
+}
+
+/* ---- values ---- */
+
+/* Texts may have been made numbers by then, or not. */
+bool null_in_texts_refused(
+	struct run *run, const struct eval_type *type, const struct comparison *how)
+{
+	return run_refuses(run, LIMIT_NULL_IN_TEXTS_WITH_NUMBERS_IN_STRICT_MODE,
+		run->strict && type_is_string(type) && how->as.kind != EVAL_T_STRING);
+}
+
+/* The servers differ in whether they ask for the value: they sort constants, and may find a match
+ * without it. */
+bool error_in_list_refused(struct run *run)
+{
+	return run_reopens(run, LIMIT_ERROR_IN_VALUE_OF_IN, true);
+}
+
+/* It may have been converted when the statement was prepared. */
+bool conversion_in_list_refused(
+	struct run *run, const struct node *in, uint32_t at, const struct comparison *how)
+{
+	return run_reopens(run, LIMIT_ERROR_IN_VALUE_OF_IN,
+		run->strict && in->arg_count > 2 && may_be_constant(in->args[at]) &&
+			(type_is_temporal(&how->as) || is_bigint_column(in->args[0])));
+}
+
+bool value_in_list_refused(struct run *run, const struct comparison *how,
+	const struct eval_value *left, const struct eval_value *v)
+{
+	return run_refuses(run, LIMIT_MYSQL_IN_WITH_LARGE_UNSIGNED_NUMBERS,
+		left->kind != v->kind && how->as.kind == EVAL_T_INT &&
+			(is_above_bigint(left) || is_above_bigint(v)));
+}
+
+/* What is left of IN is made a date for all rows, also where its first value is in none of them. */
+bool dates_in_rows_refused(struct run *run, const struct node *in)
+{
+	const struct node *row = in->args[0];
+
+	for (uint32_t i = 0; in->arg_count > 1 && run->strict && i < row->arg_count; i += 2) {
+		if (run_refuses(run, LIMIT_ROWS_OF_DATES_AND_OTHER_TYPES_IN_LIST_IN_STRICT_MODE,
+			    type_is_temporal(&row->args[i]->type) !=
+				    type_is_temporal(&row->args[i + 1]->type)))
+			return true;
+	}
+	return false;
+}
+
+/* What a comparison did not ask for, the server may have computed before. */
+bool error_in_row_refused(struct run *run)
+{
+	return run_reopens(run, LIMIT_ERROR_IN_ROW_OF_IN, true);
 }

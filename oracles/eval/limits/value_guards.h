@@ -34,6 +34,11 @@ static inline bool run_reopens(struct run *run, enum eval_limit limit, bool met)
 	return true;
 }
 
+static inline bool is_above_bigint(const struct eval_value *v)
+{
+	return v->kind == EVAL_UINT && v->u > INT64_MAX;
+}
+
 /* What is assigned to a column: before anything else; by the column's type. */
 bool assign_refused(const struct column_assign *s, const struct eval_value *v) MUST_CHECK;
 /* A text as an integer: `read` is what read_number() returned: 0 no number, 1 nothing else, 2 a number at the start. */
@@ -248,5 +253,32 @@ bool second_error_refused(struct run *run, const struct eval_value *a) MUST_CHEC
 bool row_error_refused(struct run *run, const struct eval_value *a);
 bool row_values_refused(
 	struct run *run, const struct eval_value *a, const struct eval_value *b) MUST_CHECK;
+
+/* AND after NULL; XOR; NOT; IS NULL; LIKE. */
+bool error_after_null_refused(struct run *run);
+bool xor_refused(
+	struct run *run, struct node *const *args, const struct eval_value *b) MUST_CHECK;
+bool denied_value_refused(
+	struct run *run, const struct eval_type *type, const struct eval_value *v) MUST_CHECK;
+bool asked_for_null_refused(struct run *run, const struct node *arg, const struct eval_value *v);
+bool constant_pattern_refused(struct run *run, const struct node *pattern) MUST_CHECK;
+
+/* BETWEEN: v are the value and the bounds. */
+bool between_dates_refused(
+	struct run *run, const struct eval_type *type, const struct comparison *how) MUST_CHECK;
+bool upper_bound_error_refused(struct run *run) MUST_CHECK;
+bool between_values_refused(struct run *run, const struct node *n, const struct comparison *how,
+	const struct eval_value v[3]) MUST_CHECK;
+
+/* IN: NULL in a list; errors; a value; rows. */
+bool null_in_texts_refused(
+	struct run *run, const struct eval_type *type, const struct comparison *how) MUST_CHECK;
+bool error_in_list_refused(struct run *run);
+bool conversion_in_list_refused(
+	struct run *run, const struct node *in, uint32_t at, const struct comparison *how) MUST_CHECK;
+bool value_in_list_refused(struct run *run, const struct comparison *how,
+	const struct eval_value *left, const struct eval_value *v) MUST_CHECK;
+bool dates_in_rows_refused(struct run *run, const struct node *in) MUST_CHECK;
+bool error_in_row_refused(struct run *run);
 
 #endif

@@ -4,22 +4,8 @@
 #include "eval/operator/comparison.h"
 
 #include "eval/limits/guards.h"
+#include "eval/limits/value_guards.h"
 #include "server/errors.h"
-
-/* MariaDB searches an index for one value where both bounds are equal, and compares the bounds in their own
- * collation.  So `c BETWEEN 'A' AND 'a'` finds only 'A', even if 'A' and 'a' differ in the collation of the
- * column (seen on 10.11 and 11.8; without an index it finds both). */
-static bool may_be_one_value(const struct node *n, const struct frame *f, const struct comparison *how,
-	const struct eval_value *low, const struct eval_value *high)
-{
-	bool unknown = false;
-
-	return f->run->env->flavour == SQL_MARIADB && !n->aux && n->args[0]->column &&
-	       n->args[1]->literal && n->args[2]->literal && low->kind == EVAL_STRING &&
-	       high->kind == EVAL_STRING && low->collation != how->collation &&
-	       !span_eq(low->s, high->s) &&
-	       (collation_compare(low->collation, low->s, high->s, &unknown) == 0 || unknown);
-}
 
 static struct eval_value run_between(const struct node *n, struct frame *f)
 {
@@ -31,8 +17,8 @@ static struct eval_value run_between(const struct node *n, struct frame *f)
 	v[0] = node_run(n->args[0], f);
 	if (v[0].kind == EVAL_NULL)
 		return EVAL_NULL_VALUE;
-	if (f->run->strict && type_is_temporal(&how->as) && !type_is_temporal(&n->args[0]->type))
-		return run_unsupported(f->run, LIMIT_BETWEEN_DATES_OF_NONE_IN_STRICT_MODE);
+	if (between_dates_refused(f->run, &n->args[0]->type, how))
+		return EVAL_NULL_VALUE;
 	/* They are converted one by one, for their errors in strict mode. */
 	compare_alone(f->run, how, &n->args[0]->type, &v[0]);
 	v[1] = node_run(n->args[1], f);
@@ -40,29 +26,19 @@ static struct eval_value run_between(const struct node *n, struct frame *f)
 	low_known = !f->run->failed;
 	v[2] = node_run(n->args[2], f);
 	/* Or what the lower bound would have been as a date. */
-	if (low_known && run_erred(f->run) && f->run->strict &&
-		type_is_temporal(&how->as))
-		return run_open_error(f->run, LIMIT_ONE_OF_SEVERAL_ERRORS_IN_STRICT_MODE);
+	if (low_known && other_error_refused(f->run, type_is_temporal(&how->as)))
+		return EVAL_NULL_VALUE;
 	if (low_known && run_erred(f->run) &&
 		v[1].kind != EVAL_NULL) {
 		f->run->failed = false;
 		at_least = compare_as(f->run, how, &n->args[0]->type, &v[0], &n->args[1]->type,
 				   &v[1], &null) >= 0;
 		f->run->failed = true;
-		if (!at_least) { /* the server may not compute it */
-			return run_open_error(f->run, LIMIT_ERROR_IN_UPPER_BOUND_OF_BETWEEN);
-		}
+		if (!at_least && upper_bound_error_refused(f->run))
+			return EVAL_NULL_VALUE;
 	}
-	for (int i = 0; i < 3; i++) {
-		/* 0x5d is unsigned to some of it, and signed to the rest. */
-		if (f->run->env->flavour == SQL_MYSQL && how->as.kind == EVAL_T_INT &&
-			v[i].kind == EVAL_UINT && v[i].u > INT64_MAX &&
-			(n->args[0]->type.hybrid || n->args[1]->type.hybrid ||
-				n->args[2]->type.hybrid))
-			return run_unsupported(f->run, LIMIT_MYSQL_BETWEEN_OF_LARGE_NUMBER_AND_HEX);
-	}
-	if (may_be_one_value(n, f, how, &v[1], &v[2]))
-		return run_unsupported(f->run, LIMIT_BETWEEN_BOUNDS_THAT_ONLY_COLUMN_TELLS_APART);
+	if (between_values_refused(f->run, n, how, v))
+		return EVAL_NULL_VALUE;
 	if (v[1].kind == EVAL_NULL && v[2].kind == EVAL_NULL)
 		return EVAL_NULL_VALUE;
 	low_known = v[1].kind != EVAL_NULL;
@@ -71,12 +47,12 @@ static struct eval_value run_between(const struct node *n, struct frame *f)
 		at_least = compare_as(f->run, how, &n->args[0]->type, &v[0], &n->args[1]->type,
 				   &v[1], &null) >= 0;
 	if (low_known && null)
-		return run_unsupported(f->run, LIMIT_NOT_DATE_OR_TIME_COMPARED_WITH_ONE);
+		return run_gives_up(f->run, LIMIT_NOT_DATE_OR_TIME_COMPARED_WITH_ONE);
 	if (high_known)
 		at_most = compare_as(f->run, how + 1, &n->args[0]->type, &v[0], &n->args[2]->type,
 				  &v[2], &null) <= 0;
 	if (high_known && null)
-		return run_unsupported(f->run, LIMIT_NOT_DATE_OR_TIME_COMPARED_WITH_ONE);
+		return run_gives_up(f->run, LIMIT_NOT_DATE_OR_TIME_COMPARED_WITH_ONE);
 	if (low_known && high_known)
 		result = at_least && at_most;
 	else if (low_known && !at_least)

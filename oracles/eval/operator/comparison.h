@@ -12,6 +12,8 @@ enum cmp_class class_of(const struct eval_type *type);
 bool integer_and_text(enum cmp_class a, enum cmp_class b);
 /* A subquery without tables is constant to the servers, and so is what is made of it. */
 bool may_be_constant(const struct node *n);
+bool node_is_and_or(const struct node *n);
+bool node_is_not(const struct node *n);
 bool is_bigint_column(const struct node *n);
 
 /* How two expressions are compared: in which type, under which collation. */

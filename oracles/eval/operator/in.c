@@ -15,20 +15,12 @@ static struct eval_value run_in_any(const struct node *n, struct frame *f, struc
 
 	if (left.kind == EVAL_NULL) {
 		for (uint32_t i = 1; i < n->arg_count; i++) {
-			/* Texts may have been made numbers by then, or not. */
-			if (f->run->strict && type_is_string(&n->args[i]->type) &&
-				how[i].as.kind != EVAL_T_STRING) {
-				run_unsupported(
-					f->run, LIMIT_NULL_IN_TEXTS_WITH_NUMBERS_IN_STRICT_MODE);
+			if (null_in_texts_refused(f->run, &n->args[i]->type, &how[i]))
 				break;
-			}
 			if (n->args[i]->literal || f->run->failed)
 				continue;
 			(void)node_run(n->args[i], f);
-			if (run_erred(f->run)) {
-				/* Whether it is asked for depends on the types and the server. */
-				run_open_error(f->run, LIMIT_ERROR_IN_VALUE_OF_IN);
-			}
+			error_in_list_refused(f->run);
 		}
 		return left;
 	}
@@ -36,36 +28,25 @@ static struct eval_value run_in_any(const struct node *n, struct frame *f, struc
 		struct eval_value v = node_run(n->args[i], f);
 		int order;
 
-		if (run_erred(f->run)) {
-			/* The servers sort constants and may find a match without it. */
-			run_open_error(f->run, LIMIT_ERROR_IN_VALUE_OF_IN);
-		}
+		error_in_list_refused(f->run);
 		if (f->run->failed)
 			return EVAL_NULL_VALUE;
 		if (v.kind == EVAL_NULL) {
-			if (f->run->strict && type_is_temporal(&how[i].as) &&
-				!type_is_temporal(&n->args[0]->type))
-				return run_unsupported(
-					f->run, LIMIT_NULL_COMPARED_WITH_DATE_IN_STRICT_MODE);
+			if (null_and_date_refused(f->run, &how[i], &n->args[0]->type, NULL))
+				return EVAL_NULL_VALUE;
 			if (n->args[i]->type.kind != EVAL_T_NULL)
 				compare_alone(f->run, &how[i], &n->args[0]->type, &left);
 			unknown = true;
 			continue;
 		}
-		if (f->run->env->flavour == SQL_MYSQL && left.kind != v.kind &&
-			how[i].as.kind == EVAL_T_INT &&
-			((left.kind == EVAL_UINT && left.u > INT64_MAX) ||
-				(v.kind == EVAL_UINT && v.u > INT64_MAX)))
-			return run_unsupported(f->run, LIMIT_MYSQL_IN_WITH_LARGE_UNSIGNED_NUMBERS);
+		if (value_in_list_refused(f->run, &how[i], &left, &v))
+			return EVAL_NULL_VALUE;
 		order = compare_as(
 			f->run, &how[i], &n->args[0]->type, &left, &n->args[i]->type, &v, &null);
-		/* It may have been converted when the statement was prepared. */
-		if (f->run->strict && run_erred(f->run) &&
-			n->arg_count > 2 && may_be_constant(n->args[i]) &&
-			(type_is_temporal(&how[i].as) || is_bigint_column(n->args[0])))
-			return run_open_error(f->run, LIMIT_ERROR_IN_VALUE_OF_IN);
+		if (conversion_in_list_refused(f->run, n, i, &how[i]))
+			return EVAL_NULL_VALUE;
 		if (null)
-			return run_unsupported(f->run, LIMIT_NOT_DATE_OR_TIME_COMPARED_WITH_ONE);
+			return run_gives_up(f->run, LIMIT_NOT_DATE_OR_TIME_COMPARED_WITH_ONE);
 		if (order == 0)
 			return truth(!n->aux);
 	}
@@ -115,8 +96,8 @@ static struct eval_value run_in(const struct node *n, struct frame *f)
 		bool failed = f->run->failed;
 
 		v = run_in_any(n, f, left);
-		if (!failed && run_erred(f->run))
-			run_open_error(f->run, LIMIT_ERROR_IN_VALUE_OF_IN);
+		if (!failed)
+			error_in_list_refused(f->run);
 		return v;
 	}
 	for (uint32_t i = 1; i < n->arg_count && left.kind != EVAL_NULL; i++) {
@@ -131,43 +112,13 @@ static struct eval_value run_in(const struct node *n, struct frame *f)
 	return v;
 }
 
-/* The servers compare a column of all rows in one type. */
-static bool alike(const struct node *a, const struct node *b)
-{
-	const struct comparison *x = a->u.data, *y = b->u.data;
-
-	for (uint32_t i = 0; i < a->arg_count / 2; i++) {
-		if (x[i].as.kind != y[i].as.kind || x[i].collation != y[i].collation)
-			return false;
-	}
-	return true;
-}
-
-/* Numbers beside numbers and strings beside strings. */
-static bool plain_row(const struct node *a, const struct node *b)
-{
-	for (uint32_t i = 0; i < a->arg_count; i++) {
-		const struct eval_type *x = &a->args[i]->type, *y = &b->args[i]->type;
-
-		if (x->kind != y->kind || (x->kind != EVAL_T_INT && x->kind != EVAL_T_DECIMAL &&
-						  x->kind != EVAL_T_STRING))
-			return false;
-	}
-	return true;
-}
-
 /* (a, b) IN ((1, 2), (3, 4)): an OR of row comparisons. */
 static struct eval_value run_in_rows(const struct node *n, struct frame *f)
 {
 	bool unknown = false;
 
-	/* What is left of IN is made a date for all rows, also where its first value is in none of them. */
-	for (uint32_t i = 0; n->arg_count > 1 && f->run->strict && i < n->args[0]->arg_count; i += 2) {
-		if (type_is_temporal(&n->args[0]->args[i]->type) !=
-			type_is_temporal(&n->args[0]->args[i + 1]->type))
-			return run_unsupported(
-				f->run, LIMIT_ROWS_OF_DATES_AND_OTHER_TYPES_IN_LIST_IN_STRICT_MODE);
-	}
+	if (dates_in_rows_refused(f->run, n))
+		return EVAL_NULL_VALUE;
 	/* Of several rows the left one is computed first, and whole. */
 	for (uint32_t i = 0; n->arg_count > 1 && i < n->args[0]->arg_count; i += 2) {
 		(void)node_run(n->args[0]->args[i], f);
@@ -186,8 +137,7 @@ static struct eval_value run_in_rows(const struct node *n, struct frame *f)
 			if (f->run->failed || !n->args[i]->args[k]->arg_count)
 				continue;
 			(void)node_run(n->args[i]->args[k], f);
-			if (run_erred(f->run))
-				run_open_error(f->run, LIMIT_ERROR_IN_ROW_OF_IN);
+			error_in_row_refused(f->run);
 		}
 	}
 	return unknown ? EVAL_NULL_VALUE : truth(n->aux);
@@ -200,20 +150,16 @@ static struct node *compile_in_rows(
 	uint32_t count = e->u.in.list.count;
 	struct node *rows = node_new(c, run_in_rows, e, count);
 
-	if (count > 1 && compile_mysql_5(c, LIMIT_MYSQL5_ROWS_IN_LIST))
+	if (rows_in_list_refused(c, count))
 		return NULL;
 	for (uint32_t i = 0; i < count; i++) {
 		rows->args[i] = compile_compare(c, e, SQL_OP_EQ, left, list[i]);
-		if (!rows->args[i] && count > 1 && c->outcome->error == ER_CANT_AGGREGATE_2COLLATIONS) {
-			c->outcome->status = EVAL_OK;
-			return compile_unsupported(c, LIMIT_ROWS_OF_DIFFERENT_COLLATIONS_IN_IN);
-		}
-		if (!rows->args[i])
+		if (!rows->args[i]) {
+			row_collations_refused(c, count);
 			return NULL;
-		if (count > 1 && c->env->flavour == SQL_MYSQL && !plain_row(left, list[i]))
-			return compile_unsupported(c, LIMIT_MYSQL_ROWS_OF_MANY_TYPES_IN_IN);
-		if (!alike(rows->args[0], rows->args[i]))
-			return compile_unsupported(c, LIMIT_ROWS_OF_DIFFERENT_TYPES_IN_IN);
+		}
+		if (row_in_list_refused(c, left, list[i], rows->args, i, count))
+			return NULL;
 	}
 	rows->aux = e->negated;
 	rows->type = type_bool();

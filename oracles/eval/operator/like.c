@@ -3,6 +3,8 @@
 #include "eval/compile.h"
 #include "eval/operator/comparison.h"
 
+#include "eval/limits/guards.h"
+#include "eval/limits/value_guards.h"
 #include "eval/value/release.h"
 #include "server/errors.h"
 
@@ -15,17 +17,15 @@ static struct eval_value run_like(const struct node *n, struct frame *f)
 	if (a.kind == EVAL_NULL)
 		return a;
 	b = node_run(n->args[1], f);
-	/* MariaDB reads a constant pattern when the statement is prepared, before strict mode begins. */
-	if (f->run->strict && run_erred(f->run) &&
-		n->args[1]->constant && f->run->env->flavour == SQL_MARIADB)
-		return run_open_error(f->run, LIMIT_CONSTANT_ERROR_IN_STRICT_MODE);
+	if (constant_pattern_refused(f->run, n->args[1]))
+		return EVAL_NULL_VALUE;
 	if (b.kind == EVAL_NULL)
 		return EVAL_NULL_VALUE;
 	text = text_in(f->run, &n->args[0]->type, &a, n->collation);
 	pattern = text_in(f->run, &n->args[1]->type, &b, n->collation);
 	match = collation_like(n->collation, text, pattern, (int)n->u.number, &unknown);
 	if (unknown)
-		return run_unsupported(f->run, LIMIT_CHARACTERS_WHOSE_WEIGHT_IS_NOT_KNOWN);
+		return run_gives_up(f->run, LIMIT_CHARACTERS_WHOSE_WEIGHT_IS_NOT_KNOWN);
 	return truth(match != n->aux);
 }
 
@@ -39,8 +39,7 @@ struct node *compile_like(struct compiler *c, const struct sql_expr *e)
 		return NULL;
 	if (node_is_row(n->args[0]) || node_is_row(n->args[1]))
 		return compile_error(c, ER_OPERAND_COLUMNS, "a row where a value is wanted");
-	if ((!type_is_string(&n->args[0]->type) || !type_is_string(&n->args[1]->type)) &&
-		compile_mysql_5(c, LIMIT_MYSQL5_LIKE_OF_OTHER_THAN_TEXTS))
+	if (like_refused(c, n->args))
 		return NULL;
 	n->u.number = c->env->mode & EVAL_MODE_NO_BACKSLASH_ESCAPES ? -1 : '\\';
 	if (e->u.between.high) {
@@ -48,10 +47,8 @@ struct node *compile_like(struct compiler *c, const struct sql_expr *e)
 
 		if (!escape)
 			return NULL;
-		if (!escape->literal || escape->type.kind != EVAL_T_STRING ||
-			escape->u.value.s.len > 1 ||
-			(escape->u.value.s.len && (unsigned char)escape->u.value.s.ptr[0] >= 0x80))
-			return compile_unsupported(c, LIMIT_ESCAPE_NOT_ONE_ASCII_CHARACTER);
+		if (escape_refused(c, escape))
+			return NULL;
 		if (escape->u.value.s.len)
 			n->u.number = (unsigned char)escape->u.value.s.ptr[0];
 		else
