@@ -4,6 +4,8 @@
 
 #include "eval/compile.h"
 #include "eval/function/string.h"
+#include "eval/limits/guards.h"
+#include "eval/limits/value_guards.h"
 #include "eval/operator/comparison.h"
 #include "eval/value/json.h"
 #include "eval/value/release.h"
@@ -26,18 +28,8 @@ static bool lengths_known(struct compiler *c, const struct node *n)
 		if (!n->args[i]->constant)
 			continue;
 		v = node_run(n->args[i], &f);
-		if (outcome.status == EVAL_ERROR) {
-			compile_unsupported(c, LIMIT_ERROR_IN_CONSTANT_LENGTH);
+		if (constant_length_refused(c, &outcome, &v))
 			return false;
-		}
-		/* The servers count in 32 bits: the column of a temporary table may have no room. */
-		if ((v.kind == EVAL_INT && v.i > INT32_MAX) ||
-			(v.kind == EVAL_UINT && v.u > INT32_MAX) ||
-			(v.kind == EVAL_DOUBLE && !(v.d < 9e18 && v.d > -9e18)) ||
-			(v.kind == EVAL_DECIMAL && decimal_int_digits(v.dec) > 18)) {
-			compile_unsupported(c, LIMIT_CONSTANT_LENGTH_BEYOND_32_BITS);
-			return false;
-		}
 		/* MySQL reports the error in strict mode even if the value is not needed. */
 		run.strict = true;
 		if (c->env->flavour == SQL_MYSQL && v.kind != EVAL_NULL && (i == 1 || n->fn != run_pad))
@@ -50,12 +42,6 @@ static bool lengths_known(struct compiler *c, const struct node *n)
 bool is_binary_literal(const struct node *n)
 {
 	return n->literal && type_is_string(&n->type) && n->type.collation == COLLATION_BINARY;
-}
-
-/* A literal of more than ASCII. */
-static bool is_wide_literal(const struct node *n)
-{
-	return n->literal && has_wide_text(n);
 }
 
 bool function_writes_over(const struct compiler *c, struct span name)
@@ -74,41 +60,12 @@ bool function_writes_over(const struct compiler *c, struct span name)
 bool string_result(struct compiler *c, struct node *n, struct node **args, uint32_t count,
 	enum operation operation)
 {
-	bool writes_over = n->expr->kind == SQL_EXPR_CALL && function_writes_over(c, n->expr->u.call.name);
 	uint8_t coercibility;
 
-	for (uint32_t i = 0; i < count && writes_over; i++) {
-		if (args[i]->column && args[i]->type.shared) {
-			compile_unsupported(c, LIMIT_FUNCTION_THAT_WRITES_OVER_DERIVED_TABLE_TEXT);
-			return false;
-		}
-	}
-
-	/* MySQL 9.7 hands out a buffer that it then writes over. */
-	for (uint32_t i = 0; i < count && c->env->flavour == SQL_MYSQL; i++) {
-		if (args[i]->literal && type_is_temporal(&args[i]->type)) {
-			compile_unsupported(c, LIMIT_MYSQL_TEXT_OF_DATE_LITERAL);
-			return false;
-		}
-		/* REGEXP_INSTR(text, ...) */
-		if (!type_is_string(&args[i]->type) && args[i]->collation && count > 1 &&
-			collation_charset(args[i]->collation) !=
-				collation_charset(c->env->collation_connection)) {
-			compile_unsupported(c, LIMIT_MYSQL_NUMBER_TEXT_IN_ANOTHER_CHARACTER_SET);
-			return false;
-		}
-	}
-	if (!aggregate_collation(c, args, count, operation, &n->collation, &coercibility))
+	if (string_operands_refused(c, n, args, count) ||
+		!aggregate_collation(c, args, count, operation, &n->collation, &coercibility) ||
+		string_of_bytes_refused(c, n, args, count))
 		return false;
-	/* MariaDB then counts bytes inside of it.  Of LPAD(RIGHT('漢', i), 9, bytes) it marks the
-	 * literal itself, which RIGHT may return, as binary: later rows get another answer. */
-	for (uint32_t i = 0; i < count && n->collation == COLLATION_BINARY; i++) {
-		if (args[i]->arg_count && has_wide_text(args[i]) &&
-			(args[i]->fn == run_insert || node_any(args[i], is_wide_literal))) {
-			compile_unsupported(c, LIMIT_INSERT_OF_BYTES_INTO_TEXT);
-			return false;
-		}
-	}
 	n->type = type_string(n->collation, coercibility, 0);
 	return lengths_known(c, n);
 }
@@ -129,18 +86,15 @@ bool int_arg(const struct node *n, struct frame *f, uint32_t i, int64_t *out)
 	struct eval_value v = node_run(n->args[i], f);
 
 	text = v.kind == EVAL_STRING;
-	if (v.kind == EVAL_DECIMAL && decimal_int_digits(v.dec) > 18)
-		run_unsupported(f->run, LIMIT_DECIMAL_BEYOND_BIGINT_AS_POSITION_OR_LENGTH);
+	decimal_as_position_refused(f->run, &v);
 	if (v.kind != EVAL_NULL)
 		v = to_integer(f->run, &n->args[i]->type, &v);
-	/* MariaDB computes it when it prepares the statement, where strict mode does not apply. */
-	if (!failed && run_erred(f->run) && f->run->strict && n->args[i]->constant &&
-		!n->args[i]->literal && f->run->env->flavour == SQL_MARIADB)
-		run_open_error(f->run, LIMIT_ERROR_IN_CONSTANT_LENGTH_IN_STRICT_MODE);
+	if (!failed)
+		constant_length_error_refused(f->run, n->args[i]);
 	if (v.kind == EVAL_NULL || f->run->failed)
 		return false;
-	if (text && v.kind == EVAL_UINT && v.u > INT64_MAX)
-		run_unsupported(f->run, LIMIT_STRING_BEYOND_BIGINT_AS_POSITION_OR_LENGTH);
+	if (text)
+		text_as_position_refused(f->run, &v);
 	*out = v.kind == EVAL_UINT && v.u > INT64_MAX ? INT64_MAX : v.i;
 	return true;
 }
@@ -170,36 +124,6 @@ bool stops_at_null(const struct frame *f)
 
 /* ---- compiling ---- */
 
-bool mixed_collations(struct compiler *c, const struct node *a, const struct node *b)
-{
-	if (c->env->flavour != SQL_MYSQL || !type_is_string(&a->type) || !type_is_string(&b->type) ||
-		a->type.collation == b->type.collation)
-		return false;
-	compile_unsupported(c, LIMIT_MYSQL_STRINGS_OF_DIFFERENT_COLLATIONS);
-	return true;
-}
-
-bool other_charset(struct compiler *c, const struct node *first, const struct node *other)
-{
-	bool text = type_is_string(&first->type);
-	enum charset charset =
-		collation_charset(text ? first->type.collation : c->env->collation_connection);
-
-	if (c->env->flavour == SQL_MYSQL && other->type.kind == EVAL_T_BIT) {
-		compile_unsupported(c, LIMIT_MYSQL_BIT_IN_TEXT);
-		return true;
-	}
-	if (c->env->flavour != SQL_MYSQL || !type_is_string(&other->type) ||
-		(other->literal && text_is_ascii(other->u.value.s)))
-		return false;
-	/* REGEXP_INSTR(text, ...) has that of its text. */
-	if (collation_charset(other->type.collation) == charset &&
-		(text || !first->collation || collation_charset(first->collation) == charset))
-		return false;
-	compile_unsupported(c, LIMIT_MYSQL_TEXTS_OF_DIFFERENT_CHARACTER_SETS);
-	return true;
-}
-
 uint32_t like_first(const struct compiler *c, uint32_t strings)
 {
 	return c->env->flavour == SQL_MYSQL && !mysql_5(c->env) ? 1 : strings;
@@ -207,11 +131,7 @@ uint32_t like_first(const struct compiler *c, uint32_t strings)
 
 struct node *compile_all(struct compiler *c, struct node *n, const struct function *function)
 {
-	if (function->fn == run_replace && c->env->flavour == SQL_MYSQL &&
-		type_is_temporal(&n->args[0]->type))
-		return compile_unsupported(c, LIMIT_MYSQL_REPLACE_IN_DATE_OR_TIME);
-	if (function->fn == run_replace &&
-		(other_charset(c, n->args[0], n->args[1]) || other_charset(c, n->args[0], n->args[2])))
+	if (function->fn == run_replace && replace_refused(c, n->args))
 		return NULL;
 	return string_result(c, n, n->args,
 		       function->fn == run_replace ? like_first(c, 3) : n->arg_count,
@@ -223,16 +143,8 @@ struct node *compile_all(struct compiler *c, struct node *n, const struct functi
 struct node *compile_first(
 	struct compiler *c, struct node *n, const struct function *function)
 {
-	if (c->env->flavour == SQL_MYSQL && function->fn == run_quote &&
-		(n->args[0]->type.hybrid || n->args[0]->type.kind == EVAL_T_BIT ||
-			(type_is_string(&n->args[0]->type) &&
-				n->args[0]->type.collation == COLLATION_BINARY)))
-		return compile_unsupported(c, LIMIT_MYSQL_QUOTE_OF_BINARY_STRING);
-	if (function->fn == run_quote && !type_is_string(&n->args[0]->type) &&
-		compile_mysql_5(c, LIMIT_MYSQL5_QUOTE_OF_NUMBER))
+	if (function->fn == run_quote && quote_refused(c, n->args[0]))
 		return NULL;
-	if (function->fn == run_quote && n->args[0]->type.kind == EVAL_T_NULL)
-		return compile_unsupported(c, LIMIT_QUOTE_OF_LITERAL_NULL);
 	return string_result(c, n, n->args, 1, OPERATION_COMPARES) ? n : NULL;
 }
 
@@ -254,7 +166,7 @@ static struct node *compile_split(
 	struct compiler *c, struct node *n, const struct function *function)
 {
 	(void)function;
-	if (other_charset(c, n->args[0], n->args[1]))
+	if (other_charset_refused(c, n->args[0], n->args[1]))
 		return NULL;
 	return string_result(c, n, n->args, like_first(c, 2), OPERATION_COMPARES) ? n : NULL;
 }
@@ -274,7 +186,7 @@ static struct eval_value run_concat(const struct node *n, struct frame *f)
 		buf_add_span(&text, s);
 	}
 	if (text.len > RESULT_MAX)
-		run_unsupported(f->run, LIMIT_VERY_LONG_STRING);
+		run_gives_up(f->run, LIMIT_VERY_LONG_STRING);
 	return buf_result(n, f, &text);
 }
 
@@ -288,8 +200,7 @@ struct node *compile_concat(
 	return string_result(c, n, n->args, 2, OPERATION_BUILDS) ? n : NULL;
 }
 
-/* LEFT, RIGHT or SUBSTRING of what is computed: its bytes stand in the buffer that was handed in. */
-static bool is_part_of_buffer(const struct node *n)
+bool is_part_of_buffer(const struct node *n)
 {
 	return (n->fn == run_left || n->fn == run_right || n->fn == run_substring) &&
 	       !((n->args[0]->column || n->args[0]->literal) && type_is_string(&n->args[0]->type));
@@ -302,17 +213,11 @@ bool is_joined_literal(const struct node *n)
 	       n->expr->loc.end - n->expr->loc.start > n->expr->u.literal.text.len + 2;
 }
 
-/* MariaDB's CONCAT_WS writes over such a part when it is the third or a later one. */
 static struct node *compile_concat_ws(
 	struct compiler *c, struct node *n, const struct function *function)
 {
-	if (node_any(n->args[1], is_joined_literal)) /* it appends to the constant */
-		return compile_unsupported(c, LIMIT_CONCAT_WS_OF_LITERAL_OF_SEVERAL_PARTS);
-	for (uint32_t i = 3; i < n->arg_count && c->env->flavour == SQL_MARIADB; i++) {
-		if (node_any(n->args[i], is_part_of_buffer))
-			return compile_unsupported(
-				c, LIMIT_CONCAT_WS_OF_LEFT_RIGHT_OR_SUBSTRING_OF_COMPUTED);
-	}
+	if (concat_ws_refused(c, n))
+		return NULL;
 	return compile_all(c, n, function);
 }
 
@@ -333,7 +238,7 @@ static struct eval_value run_concat_ws(const struct node *n, struct frame *f)
 		any = true;
 	}
 	if (text.len > RESULT_MAX)
-		run_unsupported(f->run, LIMIT_VERY_LONG_STRING);
+		run_gives_up(f->run, LIMIT_VERY_LONG_STRING);
 	return buf_result(n, f, &text);
 }
 
@@ -372,22 +277,12 @@ static struct eval_value run_length(const struct node *n, struct frame *f)
 
 /* ---- JSON_VALID ---- */
 
-static bool is_double_literal(const struct node *n)
-{
-	return n->literal && n->type.kind == EVAL_T_DOUBLE;
-}
-
 static struct node *compile_json_valid(
 	struct compiler *c, struct node *n, const struct function *function)
 {
-	const struct eval_type *type = &n->args[0]->type;
-
 	(void)function;
-	if (type->kind != EVAL_T_JSON && (type->kind != EVAL_T_STRING || type->hybrid || type->merged))
-		return compile_unsupported(c, LIMIT_JSON_VALID_OF_OTHER_THAN_TEXT);
-	/* UPPER(1e0) is '1', and no JSON. */
-	if (c->env->flavour == SQL_MYSQL && node_any(n->args[0], is_double_literal))
-		return compile_unsupported(c, LIMIT_MYSQL_JSON_VALID_OF_TEXT_MADE_OF_DOUBLE);
+	if (json_valid_refused(c, n->args[0]))
+		return NULL;
 	n->type = c->env->flavour == SQL_MARIADB ? type_bool() : type_int(false);
 	return n;
 }
@@ -395,16 +290,14 @@ static struct node *compile_json_valid(
 static struct eval_value run_json_valid(const struct node *n, struct frame *f)
 {
 	struct eval_value v = node_run(n->args[0], f);
-	enum charset set;
 
 	if (v.kind == EVAL_NULL)
 		return v;
 	if (n->args[0]->type.kind == EVAL_T_JSON)
 		return eval_int(1);
 	v = require_known(f->run, v);
-	set = collation_charset(v.collation);
-	if (v.kind != EVAL_STRING || set == CHARSET_BINARY || (set != CHARSET_UTF8MB4 && !text_is_ascii(v.s)))
-		return run_unsupported(f->run, LIMIT_JSON_VALID_OF_OTHER_THAN_TEXT);
+	if (json_valid_text_refused(f->run, &v))
+		return EVAL_NULL_VALUE;
 	switch (json_check(v.s)) {
 	case JSON_FINE:
 		return eval_int(1);
@@ -413,7 +306,7 @@ static struct eval_value run_json_valid(const struct node *n, struct frame *f)
 	case JSON_UNSURE:
 		break;
 	}
-	return run_unsupported(f->run, LIMIT_JSON_VALID_OF_RARE_TEXT);
+	return run_gives_up(f->run, LIMIT_JSON_VALID_OF_RARE_TEXT);
 }
 
 /* ---- case ---- */
@@ -428,7 +321,7 @@ static struct eval_value run_case_fold(const struct node *n, struct frame *f)
 		return EVAL_NULL_VALUE;
 	collation_fold(n->collation, s, n->op, &text, &unknown);
 	if (unknown)
-		run_unsupported(f->run, LIMIT_UPPER_OR_LOWER_OF_OTHER_THAN_ASCII_CHARACTERS);
+		run_gives_up(f->run, LIMIT_UPPER_OR_LOWER_OF_OTHER_THAN_ASCII_CHARACTERS);
 	return buf_result(n, f, &text);
 }
 
@@ -544,10 +437,8 @@ static struct eval_value run_substring_index(const struct node *n, struct frame 
 		return EVAL_NULL_VALUE;
 	if (!delimiter.len || !count || !s.len)
 		return text_result(n, SPAN_LIT(""));
-	if (many && (!text_is_valid(charset_of(n), s) || !text_is_valid(charset_of(n), delimiter)))
-		return run_unsupported(f->run, LIMIT_BYTES_NOT_CHARACTERS);
-	if (has_number_text(n->args[0]) && !text_is_ascii(delimiter))
-		return run_unsupported(f->run, LIMIT_WIDE_TEXT_PUT_INTO_NUMBER);
+	if (substring_index_refused(f->run, n, s, delimiter))
+		return EVAL_NULL_VALUE;
 	if (count < 0 && many) { /* counted from the left all the same */
 		find_hit(s, delimiter, 0, &hits);
 		at = hits + count < 0 ? SIZE_MAX

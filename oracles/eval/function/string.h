@@ -19,11 +19,8 @@ enum charset charset_of(const struct node *n);
 /* MariaDB evaluates all arguments of most functions, for their errors, and MySQL none behind a
  * NULL. */
 bool stops_at_null(const struct frame *f);
-/* MySQL: which of the two the result has is not always the stronger one. */
-bool mixed_collations(struct compiler *c, const struct node *a, const struct node *b);
-/* MySQL: REPLACE, TRIM and the like make the others texts of the first one's character set, which can
- * fail (error 3854).  A number's text has the connection's. */
-bool other_charset(struct compiler *c, const struct node *first, const struct node *other);
+/* LEFT, RIGHT or SUBSTRING of what is computed: its bytes stand in the buffer that was handed in. */
+bool is_part_of_buffer(const struct node *n);
 /* Of how many of the strings the result's collation comes: REPLACE, TRIM, SUBSTRING_INDEX. */
 uint32_t like_first(const struct compiler *c, uint32_t strings);
 struct node *compile_all(struct compiler *c, struct node *n, const struct function *function);

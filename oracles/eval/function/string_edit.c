@@ -4,6 +4,8 @@
 
 #include "eval/compile.h"
 #include "eval/function/string.h"
+#include "eval/limits/guards.h"
+#include "eval/limits/value_guards.h"
 #include "eval/value/release.h"
 
 /* ---- trimming and padding ---- */
@@ -28,8 +30,8 @@ static struct eval_value run_trim(const struct node *n, struct frame *f)
 
 	if (!text_arg(n, f, 0, &s) || (n->arg_count > 1 && !text_arg(n, f, 1, &what)))
 		return EVAL_NULL_VALUE;
-	if (charset_max_bytes(charset_of(n)) > 1 && !text_is_ascii(what))
-		return run_unsupported(f->run, LIMIT_TRIM_OF_OTHER_THAN_ASCII_CHARACTERS);
+	if (trim_refused(f->run, n, what))
+		return EVAL_NULL_VALUE;
 	return text_result(
 		n, trim_text(s, what, n->op != SQL_TRIM_TRAILING, n->op != SQL_TRIM_LEADING));
 }
@@ -44,7 +46,7 @@ struct node *compile_trim(struct compiler *c, const struct sql_expr *e)
 	if (!n->args[0] || (e->u.trim.what && !n->args[1]))
 		return NULL;
 	n->op = e->u.trim.where;
-	if (e->u.trim.what && other_charset(c, n->args[0], n->args[1]))
+	if (e->u.trim.what && other_charset_refused(c, n->args[0], n->args[1]))
 		return NULL;
 	return string_result(c, n, n->args, like_first(c, n->arg_count), OPERATION_COMPARES) ? n : NULL;
 }
@@ -67,27 +69,19 @@ struct eval_value run_pad(const struct node *n, struct frame *f)
 		return EVAL_NULL_VALUE;
 	if (length < 0)
 		return EVAL_NULL_VALUE;
-	if (has_number_text(n->args[0]) && !text_is_ascii(pad))
-		return run_unsupported(f->run, LIMIT_WIDE_TEXT_PUT_INTO_NUMBER);
-	if (f->run->env->flavour == SQL_MYSQL && n->args[0]->constant && !text_is_ascii(pad))
-		return run_unsupported(f->run, LIMIT_MYSQL_CONSTANT_PADDED_WITH_MORE_THAN_ASCII);
-	if (f->run->env->flavour == SQL_MARIADB && f->run->env->version >= 110000 &&
-		!text_is_ascii(pad) && node_any(n->args[0], is_binary_literal))
-		return run_unsupported(f->run, LIMIT_BYTES_PADDED_WITH_CHARACTERS_BEYOND_ASCII);
+	if (pad_refused(f->run, n, pad))
+		return EVAL_NULL_VALUE;
 	chars = text_chars(charset_of(n), s);
 	if ((uint64_t)length <= chars) {
-		/* The literal itself is shortened, and padded for the next row. */
-		if (f->run->env->flavour == SQL_MARIADB && mariadb_2026(f->run->env) != 1 &&
-			n->args[0]->arg_count)
-			return run_unsupported(
-				f->run, LIMIT_LPAD_THAT_CUTS_COMPUTED_TEXT_IN_OLDER_RELEASES);
+		if (pad_that_cuts_refused(f->run, n))
+			return EVAL_NULL_VALUE;
 		s.len = text_offset(charset_of(n), s, (size_t)length);
 		return text_result(n, s);
 	}
 	if (length > RESULT_MAX)
-		return run_unsupported(f->run, LIMIT_VERY_LONG_STRING);
-	if (!pad.len)
-		return run_unsupported(f->run, LIMIT_LPAD_OR_RPAD_WITH_EMPTY_STRING);
+		return run_gives_up(f->run, LIMIT_VERY_LONG_STRING);
+	if (empty_pad_refused(f->run, pad))
+		return EVAL_NULL_VALUE;
 	pad_chars = text_chars(charset_of(n), pad);
 	missing = (size_t)length - chars;
 	if (n->op)
@@ -105,8 +99,8 @@ static struct node *compile_pad(struct compiler *c, struct node *n, const struct
 	struct node *strings[2] = {n->args[0], n->arg_count > 2 ? n->args[2] : NULL};
 
 	(void)function;
-	if (n->arg_count > 2 && (mixed_collations(c, n->args[0], n->args[2]) ||
-					other_charset(c, n->args[0], n->args[2])))
+	if (n->arg_count > 2 && (mixed_collations_refused(c, n->args[0], n->args[2]) ||
+					other_charset_refused(c, n->args[0], n->args[2])))
 		return NULL;
 	return string_result(c, n, strings, n->arg_count > 2 ? like_first(c, 2) : 1, OPERATION_BUILDS)
 		       ? n
@@ -141,7 +135,7 @@ struct eval_value run_repeat(const struct node *n, struct frame *f)
 	if (count <= 0 || !s.len)
 		return text_result(n, SPAN_LIT(""));
 	if (count > RESULT_MAX || (size_t)count * s.len > RESULT_MAX)
-		return run_unsupported(f->run, LIMIT_VERY_LONG_STRING);
+		return run_gives_up(f->run, LIMIT_VERY_LONG_STRING);
 	while (count--)
 		buf_add_span(&text, s);
 	return buf_result(n, f, &text);
@@ -155,7 +149,7 @@ static struct eval_value run_space(const struct node *n, struct frame *f)
 	if (!int_arg(n, f, 0, &count))
 		return EVAL_NULL_VALUE;
 	if (count > RESULT_MAX)
-		return run_unsupported(f->run, LIMIT_VERY_LONG_STRING);
+		return run_gives_up(f->run, LIMIT_VERY_LONG_STRING);
 	for (; count > 0; count--)
 		buf_add_char(&text, ' ');
 	return buf_result(n, f, &text);
@@ -183,8 +177,8 @@ struct eval_value run_replace(const struct node *n, struct frame *f)
 		return text_result(n, s);
 	if (!from.len)
 		return EVAL_NULL_VALUE;
-	if (charset_max_bytes(charset_of(n)) > 1 && !text_is_ascii(from))
-		return run_unsupported(f->run, LIMIT_REPLACE_OF_OTHER_THAN_ASCII_CHARACTERS);
+	if (replaced_text_refused(f->run, n, from))
+		return EVAL_NULL_VALUE;
 	if (f->run->env->flavour == SQL_MYSQL && !text_arg(n, f, 2, &to))
 		return EVAL_NULL_VALUE;
 	/* MariaDB computes the third argument only when there is something to replace. */
@@ -202,21 +196,15 @@ struct eval_value run_replace(const struct node *n, struct frame *f)
 		}
 		if (text.len > RESULT_MAX) {
 			buf_release(&text);
-			return run_unsupported(f->run, LIMIT_VERY_LONG_STRING);
+			return run_gives_up(f->run, LIMIT_VERY_LONG_STRING);
 		}
 	}
 	return buf_result(n, f, &text);
 }
 
-/* MariaDB writes over the bytes of 0x616263 and x'616263'. */
 static struct node *compile_over(struct compiler *c, struct node *n, const struct function *function)
 {
-	const struct sql_expr *e = n->args[0]->literal ? n->args[0]->expr : NULL;
-
-	if (c->env->flavour == SQL_MARIADB && e && e->kind == SQL_EXPR_LITERAL &&
-		(e->u.literal.kind == SQL_LIT_HEX || e->u.literal.kind == SQL_LIT_BIT))
-		return compile_unsupported(c, LIMIT_REPLACE_IN_HEXADECIMAL_LITERAL);
-	return compile_all(c, n, function);
+	return replace_in_literal_refused(c, n->args[0]) ? NULL : compile_all(c, n, function);
 }
 
 static struct eval_value run_reverse(const struct node *n, struct frame *f)
@@ -257,8 +245,8 @@ struct eval_value run_insert(const struct node *n, struct frame *f)
 	}
 	if (!known)
 		return EVAL_NULL_VALUE;
-	if (has_number_text(n->args[0]) && !text_is_ascii(added))
-		return run_unsupported(f->run, LIMIT_WIDE_TEXT_PUT_INTO_NUMBER);
+	if (wide_text_in_number_refused(f->run, n->args[0], added))
+		return EVAL_NULL_VALUE;
 	chars = text_chars(charset_of(n), s);
 	if (position < 1 || (uint64_t)position > chars) {
 		/* Right behind the last character, where the bytes go on. */
@@ -279,10 +267,7 @@ struct eval_value run_insert(const struct node *n, struct frame *f)
 
 static struct node *compile_repeat(struct compiler *c, struct node *n, const struct function *function)
 {
-	/* As INSERT() does. */
-	if (node_any(n->args[0], is_joined_literal))
-		return compile_unsupported(c, LIMIT_REPEAT_OF_LITERAL_OF_SEVERAL_PARTS);
-	return compile_first(c, n, function);
+	return repeat_refused(c, n->args[0]) ? NULL : compile_first(c, n, function);
 }
 
 static struct node *compile_insert_fn(
@@ -291,22 +276,8 @@ static struct node *compile_insert_fn(
 	struct node *strings[2] = {n->args[0], n->args[3]};
 
 	(void)function;
-	if (mixed_collations(c, n->args[0], n->args[3]) ||
-		other_charset(c, n->args[0], n->args[3]))
+	if (insert_refused(c, n->args[0], n->args[3]))
 		return NULL;
-	if (n->args[0]->type.hybrid || n->args[0]->type.kind == EVAL_T_BIT ||
-		node_any(n->args[0], is_binary_literal))
-		return compile_unsupported(c, LIMIT_INSERT_INTO_HEXADECIMAL_LITERAL);
-	/* The servers write over the constant: the next row reads the changed one. */
-	if (node_any(n->args[0], is_joined_literal))
-		return compile_unsupported(c, LIMIT_INSERT_INTO_LITERAL_OF_SEVERAL_PARTS);
-	/* MariaDB counts characters or bytes as the first text has it. */
-	if ((type_is_string(&n->args[3]->type) &&
-		    n->args[3]->type.collation == COLLATION_BINARY && has_wide_text(n->args[0])) ||
-		(type_is_string(&n->args[0]->type) &&
-			n->args[0]->type.collation == COLLATION_BINARY &&
-			has_wide_text(n->args[3])))
-		return compile_unsupported(c, LIMIT_INSERT_OF_BYTES_INTO_TEXT);
 	return string_result(c, n, strings, like_first(c, 2), OPERATION_BUILDS) ? n : NULL;
 }
 

@@ -2,6 +2,8 @@
 /* Texts in other notations: HEX, UNHEX, BIN, OCT, QUOTE. */
 #include "eval/compile.h"
 #include "eval/function/string.h"
+#include "eval/limits/guards.h"
+#include "eval/limits/value_guards.h"
 #include "eval/value/release.h"
 
 /* ---- other notations ---- */
@@ -15,8 +17,8 @@ static struct eval_value run_hex(const struct node *n, struct frame *f)
 
 	if (v.kind == EVAL_NULL)
 		return v;
-	if (v.kind == EVAL_DECIMAL || v.kind == EVAL_DOUBLE)
-		return run_unsupported(f->run, LIMIT_HEX_OF_NUMBER_WITH_FRACTION);
+	if (hex_value_refused(f->run, &v))
+		return EVAL_NULL_VALUE;
 	if (v.kind == EVAL_INT || v.kind == EVAL_UINT) {
 		buf_printf(&text, "%llX", (unsigned long long)v.u);
 	} else {
@@ -50,8 +52,7 @@ static struct eval_value run_unhex(const struct node *n, struct frame *f)
 
 		if (digit < 0) {
 			buf_release(&text);
-			if (f->run->strict && f->run->env->flavour == SQL_MYSQL) /* 1411 */
-				return run_unsupported(f->run, LIMIT_MYSQL_UNHEX_IN_STRICT_MODE);
+			unhex_refused(f->run);
 			return EVAL_NULL_VALUE;
 		}
 		if ((s.len - i) % 2 == 0)
@@ -66,9 +67,8 @@ static struct eval_value run_unhex(const struct node *n, struct frame *f)
 
 static struct node *compile_hex(struct compiler *c, struct node *n, const struct function *function)
 {
-	if (c->env->flavour == SQL_MYSQL && n->args[0]->literal &&
-		type_is_temporal(&n->args[0]->type))
-		return compile_unsupported(c, LIMIT_MYSQL_DATE_LITERAL_IN_TEXT);
+	if (hex_refused(c, n->args[0]))
+		return NULL;
 	n = compile_connection(c, n, function);
 	if (c->env->flavour == SQL_MARIADB)
 		n->type.decimals = 0;
@@ -94,8 +94,8 @@ static struct eval_value run_base(const struct node *n, struct frame *f)
 
 	if (v.kind == EVAL_NULL)
 		return v;
-	if (v.kind != EVAL_INT && v.kind != EVAL_UINT)
-		return run_unsupported(f->run, LIMIT_BIN_OR_OCT_OF_OTHER_THAN_INTEGERS);
+	if (base_refused(f->run, &v))
+		return EVAL_NULL_VALUE;
 	if (n->op == 8) {
 		buf_printf(&text, "%llo", (unsigned long long)v.u);
 	} else {

@@ -5,6 +5,7 @@
 #include "eval/compile.h"
 #include "eval/function/string.h"
 #include "eval/limits/guards.h"
+#include "eval/limits/value_guards.h"
 #include "eval/operator/comparison.h"
 
 static node_fn run_find_in_set, run_strcmp;
@@ -51,10 +52,8 @@ static struct eval_value run_locate(const struct node *n, struct frame *f)
 	known = text_arg(n, f, !n->op, &needle) && known;
 	if (!known || (n->arg_count > 2 && !int_arg(n, f, 2, &from)))
 		return EVAL_NULL_VALUE;
-	/* MySQL compares under the connection's collation then. */
-	if (stops_at_null(f) && (is_number_text(n->args[0]) || is_number_text(n->args[1])) &&
-		!(text_is_ascii(text) && text_is_ascii(needle)))
-		return run_unsupported(f->run, LIMIT_WIDE_TEXT_PUT_INTO_NUMBER);
+	if (locate_in_number_refused(f->run, n, text, needle))
+		return EVAL_NULL_VALUE;
 	if (from < 1 || (uint64_t)from > text_chars(charset_of(n), text) + 1)
 		return eval_int(0);
 	/* MariaDB finds nothing behind the last character, not even '' behind ASCII. */
@@ -62,14 +61,13 @@ static struct eval_value run_locate(const struct node *n, struct frame *f)
 		(needle.len || text_is_ascii(text)))
 		return eval_int(0);
 	start = text_offset(charset_of(n), text, (size_t)from - 1);
-	/* Where it is counted in bytes. */
-	if (!needle.len && from > 1 && !text_is_ascii(text))
-		return run_unsupported(f->run, LIMIT_LOCATE_OF_EMPTY_TEXT_BEHIND_WIDE_TEXT);
+	if (!needle.len && locate_of_nothing_refused(f->run, text, from))
+		return EVAL_NULL_VALUE;
 	if (!needle.len)
 		return eval_int(from);
 	at = collation_locate(n->collation, text, needle, start, &unknown);
 	if (unknown)
-		return run_unsupported(f->run, LIMIT_CHARACTERS_WHOSE_WEIGHT_IS_NOT_KNOWN);
+		return run_gives_up(f->run, LIMIT_CHARACTERS_WHOSE_WEIGHT_IS_NOT_KNOWN);
 	if (at == SIZE_MAX)
 		return eval_int(0);
 	return eval_int((int64_t)text_chars(charset_of(n), span_of(text.ptr, at)) + 1);
@@ -101,7 +99,7 @@ static struct eval_value run_strcmp(const struct node *n, struct frame *f)
 		return EVAL_NULL_VALUE;
 	order = collation_compare(n->collation, a, b, &unknown);
 	if (unknown)
-		return run_unsupported(f->run, LIMIT_CHARACTERS_WHOSE_WEIGHT_IS_NOT_KNOWN);
+		return run_gives_up(f->run, LIMIT_CHARACTERS_WHOSE_WEIGHT_IS_NOT_KNOWN);
 	return eval_int(order);
 }
 
@@ -124,14 +122,11 @@ static struct eval_value run_find_in_set(const struct node *n, struct frame *f)
 		struct span part = span_of(list.ptr + from, end - from);
 
 		/* No padding here: the lengths must agree. */
-		if (collation_compare(n->collation, part, needle, &unknown) == 0 && !unknown) {
-			if (part.len != needle.len)
-				return run_unsupported(
-					f->run, LIMIT_FIND_IN_SET_AMONG_TRAILING_BLANKS);
-			return eval_int(number);
-		}
+		if (collation_compare(n->collation, part, needle, &unknown) == 0 && !unknown)
+			return found_in_set_refused(f->run, part, needle) ? EVAL_NULL_VALUE
+									  : eval_int(number);
 		if (unknown)
-			return run_unsupported(f->run, LIMIT_CHARACTERS_WHOSE_WEIGHT_IS_NOT_KNOWN);
+			return run_gives_up(f->run, LIMIT_CHARACTERS_WHOSE_WEIGHT_IS_NOT_KNOWN);
 		from = end + 1;
 	}
 	return eval_int(0);
@@ -151,11 +146,8 @@ static struct eval_value run_field(const struct node *n, struct frame *f)
 
 		if (b.kind == EVAL_NULL)
 			continue;
-		/* By their bits. */
-		if ((a.kind == EVAL_UINT && a.u > INT64_MAX && b.kind == EVAL_INT && b.i < 0) ||
-			(b.kind == EVAL_UINT && b.u > INT64_MAX && a.kind == EVAL_INT && a.i < 0))
-			return run_unsupported(
-				f->run, LIMIT_FIELD_OF_LARGE_UNSIGNED_AND_NEGATIVE_NUMBERS);
+		if (field_pair_refused(f->run, &a, &b))
+			return EVAL_NULL_VALUE;
 		if (compare_as(f->run, how, &n->args[0]->type, &a, &n->args[i]->type, &b, &null) ==
 				0 &&
 			!null)
@@ -171,22 +163,14 @@ static struct node *compile_field(
 	bool strings = true, ints = true, exact = true;
 
 	(void)function;
+	if (field_refused(c, n))
+		return NULL;
 	for (uint32_t i = 0; i < n->arg_count; i++) {
 		const struct eval_type *t = &n->args[i]->type;
 
-		if (type_is_temporal(t) || t->hybrid || t->kind == EVAL_T_NULL)
-			return compile_unsupported(
-				c, LIMIT_FIELD_OF_DATES_NULL_OR_HEXADECIMAL_LITERALS);
 		strings &= type_is_string(t);
 		ints &= type_is_int(t);
 		exact &= type_is_int(t) || t->kind == EVAL_T_DECIMAL;
-	}
-	/* Beside another column's collation a literal that is not ASCII makes it another one. */
-	for (uint32_t i = 1; i < n->arg_count && strings && c->env->flavour == SQL_MYSQL; i++) {
-		if (n->args[i]->type.collation != n->args[0]->type.collation &&
-			!(n->args[0]->column && n->args[i]->literal))
-			return compile_unsupported(
-				c, LIMIT_MYSQL_FIELD_OF_STRINGS_OF_DIFFERENT_COLLATIONS);
 	}
 	how->as = ints ? type_int(false) : exact ? type_decimal(65, 0) : type_double();
 	if (strings) {
@@ -211,8 +195,8 @@ static struct eval_value run_elt(const struct node *n, struct frame *f)
 	if (v.kind == EVAL_NULL || !int_arg(n, f, 0, &i)) /* which knows what is out of range */
 		return EVAL_NULL_VALUE;
 	v = to_integer(f->run, &n->args[0]->type, &v);
-	if (v.u != (uint32_t)v.u && f->run->env->flavour == SQL_MYSQL)
-		return run_unsupported(f->run, LIMIT_MYSQL_LARGE_NUMBER_OF_ELT);
+	if (elt_number_refused(f->run, &v))
+		return EVAL_NULL_VALUE;
 	number = (uint32_t)v.u; /* as the servers do */
 	if (number < 1 || number >= n->arg_count || !text_arg(n, f, (uint32_t)number, &s))
 		return EVAL_NULL_VALUE;
@@ -222,10 +206,8 @@ static struct eval_value run_elt(const struct node *n, struct frame *f)
 static struct node *compile_elt(struct compiler *c, struct node *n, const struct function *function)
 {
 	(void)function;
-	for (uint32_t i = 1; i < n->arg_count; i++) {
-		if (n->args[i]->type.hybrid)
-			return compile_unsupported(c, LIMIT_ELT_OF_HEXADECIMAL_LITERAL);
-	}
+	if (elt_refused(c, n))
+		return NULL;
 	if (!string_result(c, n, n->args + 1, n->arg_count - 1, OPERATION_BUILDS))
 		return NULL;
 	/* As a number ELT is its argument as a number, not the number of its text. */

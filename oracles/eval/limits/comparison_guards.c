@@ -388,11 +388,6 @@ bool row_error_refused(struct run *run, const struct eval_value *a)
 	return run_reopens(run, LIMIT_ERROR_IN_ROW_WITH_NULL, a->kind == EVAL_NULL);
 }
 
-static bool are_large_and_negative(const struct eval_value *a, const struct eval_value *b)
-{
-	return is_above_bigint(a) && b->kind == EVAL_INT && b->i < 0;
-}
-
 /* By their bits, among several rows. */
 bool row_values_refused(struct run *run, const struct eval_value *a, const struct eval_value *b)
 {

@@ -274,4 +274,31 @@ bool row_collations_refused(struct compiler *c, uint32_t count);
 bool row_in_list_refused(struct compiler *c, const struct node *left, const struct node *row,
 	struct node *const *comparisons, uint32_t at, uint32_t count) MUST_CHECK;
 
+/* Functions of texts: a constant length, which may have failed; the operands, before and after their
+ * collation is known; two texts of which one becomes part of the other; single functions. */
+bool constant_length_refused(struct compiler *c, const struct eval_outcome *outcome,
+	const struct eval_value *v) MUST_CHECK;
+bool string_operands_refused(struct compiler *c, const struct node *n, struct node *const *args,
+	uint32_t count) MUST_CHECK;
+bool string_of_bytes_refused(struct compiler *c, const struct node *n, struct node *const *args,
+	uint32_t count) MUST_CHECK;
+/* MySQL: which collation the result has is not always the stronger one. */
+bool mixed_collations_refused(
+	struct compiler *c, const struct node *a, const struct node *b) MUST_CHECK;
+/* MySQL: REPLACE, TRIM and the like make the others texts of the first one's character set, which can
+ * fail (error 3854).  A number's text has the connection's. */
+bool other_charset_refused(
+	struct compiler *c, const struct node *first, const struct node *other) MUST_CHECK;
+bool replace_refused(struct compiler *c, struct node *const *args) MUST_CHECK;
+bool replace_in_literal_refused(struct compiler *c, const struct node *text) MUST_CHECK;
+bool quote_refused(struct compiler *c, const struct node *arg) MUST_CHECK;
+bool concat_ws_refused(struct compiler *c, const struct node *n) MUST_CHECK;
+bool json_valid_refused(struct compiler *c, const struct node *arg) MUST_CHECK;
+bool repeat_refused(struct compiler *c, const struct node *text) MUST_CHECK;
+bool insert_refused(
+	struct compiler *c, const struct node *text, const struct node *added) MUST_CHECK;
+bool field_refused(struct compiler *c, const struct node *n) MUST_CHECK;
+bool elt_refused(struct compiler *c, const struct node *n) MUST_CHECK;
+bool hex_refused(struct compiler *c, const struct node *arg) MUST_CHECK;
+
 #endif

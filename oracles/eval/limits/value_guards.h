@@ -39,6 +39,11 @@ static inline bool is_above_bigint(const struct eval_value *v)
 	return v->kind == EVAL_UINT && v->u > INT64_MAX;
 }
 
+static inline bool are_large_and_negative(const struct eval_value *a, const struct eval_value *b)
+{
+	return is_above_bigint(a) && b->kind == EVAL_INT && b->i < 0;
+}
+
 /* What is assigned to a column: before anything else; by the column's type. */
 bool assign_refused(const struct column_assign *s, const struct eval_value *v) MUST_CHECK;
 /* A text as an integer: `read` is what read_number() returned: 0 no number, 1 nothing else, 2 a number at the start. */
@@ -280,5 +285,30 @@ bool value_in_list_refused(struct run *run, const struct comparison *how,
 	const struct eval_value *left, const struct eval_value *v) MUST_CHECK;
 bool dates_in_rows_refused(struct run *run, const struct node *in) MUST_CHECK;
 bool error_in_row_refused(struct run *run);
+
+/* Functions of texts: positions and lengths; single functions. */
+bool decimal_as_position_refused(struct run *run, const struct eval_value *v);
+bool constant_length_error_refused(struct run *run, const struct node *arg);
+bool text_as_position_refused(struct run *run, const struct eval_value *integer);
+bool json_valid_text_refused(struct run *run, const struct eval_value *v) MUST_CHECK;
+bool wide_text_in_number_refused(
+	struct run *run, const struct node *number, struct span text) MUST_CHECK;
+bool substring_index_refused(
+	struct run *run, const struct node *n, struct span text, struct span delimiter) MUST_CHECK;
+bool trim_refused(struct run *run, const struct node *n, struct span what) MUST_CHECK;
+bool pad_refused(struct run *run, const struct node *n, struct span pad) MUST_CHECK;
+bool pad_that_cuts_refused(struct run *run, const struct node *n) MUST_CHECK;
+bool empty_pad_refused(struct run *run, struct span pad) MUST_CHECK;
+bool replaced_text_refused(struct run *run, const struct node *n, struct span from) MUST_CHECK;
+bool locate_in_number_refused(
+	struct run *run, const struct node *n, struct span text, struct span needle) MUST_CHECK;
+bool locate_of_nothing_refused(struct run *run, struct span text, int64_t from) MUST_CHECK;
+bool found_in_set_refused(struct run *run, struct span part, struct span needle) MUST_CHECK;
+bool field_pair_refused(
+	struct run *run, const struct eval_value *a, const struct eval_value *b) MUST_CHECK;
+bool elt_number_refused(struct run *run, const struct eval_value *number) MUST_CHECK;
+bool hex_value_refused(struct run *run, const struct eval_value *v) MUST_CHECK;
+bool unhex_refused(struct run *run);
+bool base_refused(struct run *run, const struct eval_value *v) MUST_CHECK;
 
 #endif
