@@ -9,6 +9,8 @@
  */
 #include "eval/compile.h"
 #include "eval/function/json.h"
+#include "eval/limits/guards.h"
+#include "eval/limits/value_guards.h"
 #include "eval/value/json.h"
 #include "server/errors.h"
 
@@ -24,65 +26,9 @@ static struct eval_type type_json(const struct compiler *c)
 	return type;
 }
 
-bool is_json_document(struct compiler *c, const struct node *n)
-{
-	const struct eval_type *type = &n->type;
-
-	if (type->kind == EVAL_T_JSON || type->kind == EVAL_T_NULL ||
-		(type->kind == EVAL_T_STRING && !type->hybrid && !type->merged && !type->text_only &&
-			collation_charset(type->collation) != CHARSET_BINARY))
-		return true;
-	compile_unsupported(c, LIMIT_JSON_FUNCTIONS_OF_OTHER_THAN_TEXTS);
-	return false;
-}
-
 bool calls_function(const struct node *n, const char *name)
 {
 	return n->expr && n->expr->kind == SQL_EXPR_CALL && span_istarts(n->expr->u.call.name, name);
-}
-
-bool is_json_value(struct compiler *c, const struct node *n)
-{
-	const struct eval_type *type = &n->type;
-	bool maria = c->env->flavour == SQL_MARIADB;
-
-	switch ((enum eval_type_kind)type->kind) {
-	case EVAL_T_NULL:
-		return true;
-	case EVAL_T_JSON:
-		/* JSON_KEYS is a text to it, and what came through a derived table may be. */
-		if (!maria || (calls_function(n, "json_") && !calls_function(n, "json_keys")))
-			return true;
-		break;
-	case EVAL_T_INT:
-		if (!type->zerofill && !type->merged && (!type->is_bool || n->literal))
-			return true;
-		break;
-	case EVAL_T_DECIMAL:
-		/* MySQL's would be a JSON DECIMAL, whose text does not tell it from a DOUBLE. */
-		if (maria && n->literal)
-			return true;
-		break;
-	case EVAL_T_STRING:
-		if (!type->hybrid && !type->merged && !type->text_only && !type->fixed &&
-			collation_charset(type->collation) != CHARSET_BINARY &&
-			(!maria || n->literal || (n->column && !n->u.at.depth && c->scope->tables[n->u.at.table].base)))
-			return true;
-		break;
-	case EVAL_T_DOUBLE:
-	case EVAL_T_FLOAT:
-	case EVAL_T_BIT:
-	case EVAL_T_YEAR:
-	case EVAL_T_ENUM:
-	case EVAL_T_SET:
-	case EVAL_T_DATE:
-	case EVAL_T_TIME:
-	case EVAL_T_DATETIME:
-	case EVAL_T_TIMESTAMP:
-		break;
-	}
-	compile_unsupported(c, LIMIT_VALUES_OF_OTHER_TYPES_IN_JSON);
-	return false;
 }
 
 /* ---- paths ---- */
@@ -142,10 +88,10 @@ bool compile_paths(struct compiler *c, struct node *n, uint32_t from, uint32_t s
 	for (uint32_t i = from; i < n->arg_count; i += step) {
 		const struct node *arg = n->args[i];
 
-		if (!arg->literal || arg->type.kind != EVAL_T_STRING ||
-			!text_is_valid(CHARSET_UTF8MB4, arg->u.value.s) ||
-			!read_path(arg->u.value.s, &paths[i])) {
-			compile_unsupported(c, LIMIT_JSON_PATHS_BUT_LITERALS_OF_NAMES_AND_NUMBERS);
+		if (json_path_refused(c, arg))
+			return false;
+		if (!read_path(arg->u.value.s, &paths[i])) {
+			compile_gives_up(c, LIMIT_JSON_PATHS_BUT_LITERALS_OF_NAMES_AND_NUMBERS);
 			return false;
 		}
 	}
@@ -195,17 +141,6 @@ struct json_node *json_find(struct json_node *v, const struct path *path, uint32
 
 /* ---- documents ---- */
 
-bool utf8_text(struct run *run, const struct eval_value *v)
-{
-	enum charset set = v->kind == EVAL_STRING ? collation_charset(v->collation) : CHARSET_BINARY;
-
-	if (v->kind == EVAL_STRING && set != CHARSET_BINARY &&
-		(set == CHARSET_UTF8MB4 || set == CHARSET_UTF8MB3 || text_is_ascii(v->s)))
-		return true;
-	run_unsupported(run, LIMIT_JSON_FUNCTIONS_OF_OTHER_THAN_TEXTS);
-	return false;
-}
-
 struct json_node *json_document(const struct node *n, uint32_t arg, struct frame *f)
 {
 	struct run *run = f->run;
@@ -213,7 +148,7 @@ struct json_node *json_document(const struct node *n, uint32_t arg, struct frame
 	bool maria = run->env->flavour == SQL_MARIADB;
 	struct json_node *out = NULL;
 
-	if (v.kind == EVAL_NULL || run->failed || !utf8_text(run, &v))
+	if (v.kind == EVAL_NULL || run->failed || json_text_refused(run, &v))
 		return NULL;
 	switch (json_read(run->arena, v.s,
 		maria                                       ? JSON_AS_WRITTEN
@@ -223,16 +158,13 @@ struct json_node *json_document(const struct node *n, uint32_t arg, struct frame
 	case JSON_FINE:
 		return out;
 	case JSON_INVALID:
-		/* MariaDB warns, and may have found something before the fault. */
-		if (maria)
-			run_unsupported(run, LIMIT_JSON_FUNCTIONS_OF_NOT_JSON);
-		else
+		if (!no_json_refused(run))
 			run_error(run, ER_INVALID_JSON_TEXT_IN_PARAM, "invalid JSON text");
 		return NULL;
 	case JSON_UNSURE:
 		break;
 	}
-	run_unsupported(run, LIMIT_JSON_FUNCTIONS_OF_RARE_TEXT);
+	run_gives_up(run, LIMIT_JSON_FUNCTIONS_OF_RARE_TEXT);
 	return NULL;
 }
 
@@ -263,7 +195,7 @@ static struct json_node *new_string(struct run *run, struct span s)
 
 	v->value = s;
 	if (!text_is_valid(CHARSET_UTF8MB4, s) || !json_put_string(s, &text))
-		run_unsupported(run, LIMIT_JSON_FUNCTIONS_OF_RARE_TEXT);
+		run_gives_up(run, LIMIT_JSON_FUNCTIONS_OF_RARE_TEXT);
 	v->coded = text.len != s.len + 2;
 	v->text = arena_copy(run->arena, buf_span(&text));
 	buf_release(&text);
@@ -287,7 +219,7 @@ struct json_node *json_value_of(const struct node *n, uint32_t arg, struct frame
 		return new_json(run, v.i ? JSON_TRUE : JSON_FALSE,
 			v.i ? SPAN_LIT("true") : SPAN_LIT("false"));
 	if (v.kind == EVAL_STRING)
-		return utf8_text(run, &v) ? new_string(run, v.s) : NULL;
+		return json_text_refused(run, &v) ? NULL : new_string(run, v.s);
 	return new_json(run, JSON_NUMBER, to_text(run, &from->type, &v));
 }
 
@@ -297,10 +229,8 @@ static struct node *compile_json_extract(
 	struct compiler *c, struct node *n, const struct function *function)
 {
 	(void)function;
-	/* In the order of the document, not of the paths. */
-	if (c->env->flavour == SQL_MARIADB && n->arg_count > 2)
-		return compile_unsupported(c, LIMIT_MARIADB_JSON_EXTRACT_OF_SEVERAL_PATHS);
-	if (!is_json_document(c, n->args[0]) || !compile_paths(c, n, 1, 1))
+	if (json_extract_refused(c, n) || json_document_refused(c, n->args[0]) ||
+		!compile_paths(c, n, 1, 1))
 		return NULL;
 	n->type = type_json(c);
 	return n;
@@ -339,7 +269,7 @@ static struct node *compile_json_unquote(
 	struct compiler *c, struct node *n, const struct function *function)
 {
 	(void)function;
-	if (!is_json_document(c, n->args[0]))
+	if (json_document_refused(c, n->args[0]))
 		return NULL;
 	n->type = type_string(COLLATION_UTF8MB4_BIN, 4, JSON_LENGTH_MAX);
 	n->type.blob = true;
@@ -351,14 +281,12 @@ static struct eval_value run_json_unquote(const struct node *n, struct frame *f)
 	struct eval_value v = require_known(f->run, node_run(n->args[0], f));
 	struct json_node *doc;
 
-	if (v.kind == EVAL_NULL || f->run->failed || !utf8_text(f->run, &v))
+	if (v.kind == EVAL_NULL || f->run->failed || json_text_refused(f->run, &v))
 		return EVAL_NULL_VALUE;
 	/* A text without quotes stays as it is. */
-	if (v.s.len < 2 || v.s.ptr[0] != '"' || v.s.ptr[v.s.len - 1] != '"') {
-		if (v.s.len && (v.s.ptr[0] == '"' || (unsigned char)v.s.ptr[0] <= ' '))
-			return run_unsupported(f->run, LIMIT_JSON_FUNCTIONS_OF_RARE_TEXT);
-		return eval_string(v.s, n->type.collation);
-	}
+	if (v.s.len < 2 || v.s.ptr[0] != '"' || v.s.ptr[v.s.len - 1] != '"')
+		return unquoted_json_refused(f->run, v.s) ? EVAL_NULL_VALUE
+							  : eval_string(v.s, n->type.collation);
 	doc = json_document(n, 0, f);
 	return doc ? eval_string(doc->value, n->type.collation) : EVAL_NULL_VALUE;
 }
@@ -373,8 +301,8 @@ struct node *compile_json_arrow(struct compiler *c, const struct sql_expr *e)
 {
 	struct node *n, *outer;
 
-	if (c->env->flavour == SQL_MARIADB)
-		return compile_unsupported(c, LIMIT_JSON_OPERATORS);
+	if (json_arrow_refused(c))
+		return NULL;
 	n = node_new(c, run_json_extract, e, 2);
 	n->args[0] = compile_value(c, e->u.binary.left);
 	n->args[1] = n->args[0] ? compile_value(c, e->u.binary.right) : NULL;
@@ -398,10 +326,8 @@ static struct node *compile_json_made(
 	if (object && n->arg_count % 2)
 		return compile_error(c, ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT, "the wrong number of arguments");
 	for (uint32_t i = 0; i < n->arg_count; i++) {
-		if (object && i % 2 == 0 &&
-			(n->args[i]->type.kind != EVAL_T_STRING || n->args[i]->type.json))
-			return compile_unsupported(c, LIMIT_NAMES_IN_JSON_NOT_TEXTS);
-		if (!is_json_value(c, n->args[i]))
+		if ((object && i % 2 == 0 && json_name_refused(c, n->args[i])) ||
+			json_value_refused(c, n->args[i]))
 			return NULL;
 	}
 	n->type = type_json(c);
@@ -445,9 +371,9 @@ static struct eval_value run_json_object(const struct node *n, struct frame *f)
 		struct eval_value key = require_known(f->run, node_run(n->args[i], f));
 		struct json_node *name;
 
-		if (key.kind == EVAL_NULL && !f->run->failed)
-			return run_unsupported(f->run, LIMIT_NULL_NAME_IN_JSON);
-		if (f->run->failed || !utf8_text(f->run, &key))
+		if (key.kind == EVAL_NULL && !f->run->failed && null_json_name_refused(f->run))
+			return EVAL_NULL_VALUE;
+		if (f->run->failed || json_text_refused(f->run, &key))
 			return EVAL_NULL_VALUE;
 		name = new_string(f->run, key.s);
 		*tail = member_of(n, i + 1, f);
@@ -473,10 +399,10 @@ static struct node *compile_json_change(
 	(void)function;
 	if (n->arg_count % 2 == 0)
 		return compile_error(c, ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT, "the wrong number of arguments");
-	if (!is_json_document(c, n->args[0]) || !compile_paths(c, n, 1, 2))
+	if (json_document_refused(c, n->args[0]) || !compile_paths(c, n, 1, 2))
 		return NULL;
 	for (uint32_t i = 1; i < n->arg_count; i += 2) {
-		if (!is_json_value(c, n->args[i + 1]))
+		if (json_value_refused(c, n->args[i + 1]))
 			return NULL;
 	}
 	n->type = type_json(c);
@@ -515,11 +441,8 @@ static void change(const struct node *n, uint32_t arg, struct frame *f, struct j
 
 	if (!parent || !(n->op & (there ? CHANGE_REPLACES : CHANGE_ADDS)) ||
 		(!there && last->key.ptr && parent->kind != JSON_OBJECT)) {
-		/* Some functions ask for what is not wanted, others do not. */
-		if (!v && run->outcome->status == EVAL_ERROR) {
-			run->failed = false;
-			run_open_error(run, LIMIT_ERROR_IN_VALUE_THAT_JSON_DOES_NOT_TAKE);
-		}
+		if (!v)
+			unwanted_json_value_refused(run);
 		return;
 	}
 	if (!v)
@@ -565,12 +488,11 @@ static struct node *compile_json_remove(
 	struct compiler *c, struct node *n, const struct function *function)
 {
 	(void)function;
-	if (!is_json_document(c, n->args[0]) || !compile_paths(c, n, 1, 1))
+	if (json_document_refused(c, n->args[0]) || !compile_paths(c, n, 1, 1))
 		return NULL;
 	for (uint32_t i = 1; i < n->arg_count; i++) {
-		if (!json_path_of(n, i)->count)
-			return compile_unsupported(
-				c, LIMIT_JSON_REMOVE_OF_ALL); /* an error, MySQL's */
+		if (json_remove_refused(c, json_path_of(n, i)))
+			return NULL;
 	}
 	n->type = type_json(c);
 	return n;
@@ -587,8 +509,8 @@ static struct eval_value run_json_remove(const struct node *n, struct frame *f)
 
 		if (!there)
 			continue;
-		if (there == parent)
-			return run_unsupported(f->run, LIMIT_JSON_REMOVE_OF_ELEMENT_OF_NOT_ARRAY);
+		if (json_remove_element_refused(f->run, there != parent))
+			return EVAL_NULL_VALUE;
 		for (struct json_node **at = &parent->first; *at; at = &(*at)->next) {
 			if (*at == there) {
 				*at = there->next;
@@ -605,7 +527,7 @@ static struct node *compile_json_asked(
 	struct compiler *c, struct node *n, const struct function *function)
 {
 	(void)function;
-	if (!is_json_document(c, n->args[0]) || !compile_paths(c, n, 1, 1))
+	if (json_document_refused(c, n->args[0]) || !compile_paths(c, n, 1, 1))
 		return NULL;
 	n->type = type_int(false);
 	return n;
@@ -699,7 +621,7 @@ static struct node *compile_json_type(
 	struct compiler *c, struct node *n, const struct function *function)
 {
 	(void)function;
-	if (!is_json_document(c, n->args[0]))
+	if (json_document_refused(c, n->args[0]))
 		return NULL;
 	n->type = type_string(COLLATION_UTF8MB4_BIN,
 		c->env->flavour == SQL_MYSQL ? 4 : COERCIBLE_NONE, 51);
@@ -719,12 +641,8 @@ static struct eval_value run_json_type(const struct node *n, struct frame *f)
 
 	if (!v)
 		return EVAL_NULL_VALUE;
-	if (f->run->env->flavour == SQL_MYSQL && n->args[0]->type.kind == EVAL_T_JSON &&
-		(json_may_be_other(v) || (v->kind == JSON_NUMBER && !v->whole)))
-		return run_unsupported(f->run, LIMIT_JSON_TYPE_OF_WHAT_MAY_BE_DECIMAL_OR_DATE);
-	/* Beyond 32 bits it depends on where the number comes from. */
-	if (f->run->env->flavour == SQL_MYSQL && v->kind == JSON_NUMBER && v->text.len > 9)
-		return run_unsupported(f->run, LIMIT_JSON_TYPE_OF_LARGE_NUMBER);
+	if (json_type_refused(f->run, &n->args[0]->type, v))
+		return EVAL_NULL_VALUE;
 	return eval_string(v->kind == JSON_NUMBER && v->whole ? SPAN_LIT("INTEGER")
 							      : span_str(names[v->kind]),
 		n->type.collation);

@@ -20,19 +20,13 @@ struct path {
 	uint32_t count;
 };
 
-/* A text that may be a document. */
-bool is_json_document(struct compiler *c, const struct node *n);
 /* Of a function whose name begins so. */
 bool calls_function(const struct node *n, const char *name);
-/* What may become a value inside of a document. */
-bool is_json_value(struct compiler *c, const struct node *n);
 /* Paths are literals; each argument from `from` on in steps. */
 bool compile_paths(struct compiler *c, struct node *n, uint32_t from, uint32_t step) MUST_CHECK;
 const struct path *json_path_of(const struct node *n, uint32_t arg);
 struct json_node *json_member(struct json_node *object, struct span key);
 struct json_node *json_find(struct json_node *v, const struct path *path, uint32_t legs);
-/* In UTF-8; false: not known. */
-bool utf8_text(struct run *run, const struct eval_value *v);
 /* Of argument `arg`.  NULL: SQL's NULL, or it failed. */
 struct json_node *json_document(const struct node *n, uint32_t arg, struct frame *f);
 /* An argument as a value inside of a document.  NULL: it failed. */

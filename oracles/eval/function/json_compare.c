@@ -4,6 +4,8 @@
 
 #include "eval/compile.h"
 #include "eval/function/json.h"
+#include "eval/limits/guards.h"
+#include "eval/limits/value_guards.h"
 #include "eval/value/json.h"
 
 /* ---- comparing ---- */
@@ -14,7 +16,7 @@ static struct decimal number_of(struct run *run, const struct json_node *v)
 	bool overflow;
 
 	if (decimal_parse(v->text, &d, &overflow) != v->text.len || overflow)
-		run_unsupported(run, LIMIT_JSON_FUNCTIONS_OF_RARE_TEXT);
+		run_gives_up(run, LIMIT_JSON_FUNCTIONS_OF_RARE_TEXT);
 	return d;
 }
 
@@ -89,7 +91,8 @@ static struct node *compile_json_contains(
 	struct compiler *c, struct node *n, const struct function *function)
 {
 	(void)function;
-	if (!is_json_document(c, n->args[0]) || !is_json_document(c, n->args[1]) || !compile_paths(c, n, 2, 1))
+	if (json_document_refused(c, n->args[0]) || json_document_refused(c, n->args[1]) ||
+		!compile_paths(c, n, 2, 1))
 		return NULL;
 	n->type = c->env->flavour == SQL_MARIADB ? type_bool() : type_int(false);
 	return n;
@@ -117,10 +120,8 @@ static struct node *compile_json_contains_path(
 	const struct node *how = n->args[1];
 
 	(void)function;
-	if (!how->literal || how->type.kind != EVAL_T_STRING ||
-		(!span_ieq_str(how->u.value.s, "one") && !span_ieq_str(how->u.value.s, "all")))
-		return compile_unsupported(c, LIMIT_JSON_CONTAINS_PATH_BUT_OF_ONE_OR_ALL);
-	if (!is_json_document(c, n->args[0]) || !compile_paths(c, n, 2, 1))
+	if (json_contains_path_refused(c, how) || json_document_refused(c, n->args[0]) ||
+		!compile_paths(c, n, 2, 1))
 		return NULL;
 	n->type = c->env->flavour == SQL_MARIADB ? type_bool() : type_int(false);
 	return n;
@@ -196,8 +197,8 @@ static int order_json(
 static struct eval_value order_result(
 	struct run *run, enum sql_op op, int order, bool equal_only)
 {
-	if (equal_only && op != SQL_OP_EQ && op != SQL_OP_NE && op != SQL_OP_NULL_EQ)
-		return run_unsupported(run, LIMIT_ORDER_OF_JSON_ARRAYS_AND_OBJECTS);
+	if (equal_only && json_order_refused(run, op))
+		return EVAL_NULL_VALUE;
 	switch (op) {
 	case SQL_OP_EQ:
 	case SQL_OP_NULL_EQ:
@@ -227,8 +228,8 @@ static struct eval_value run_json_compare(const struct node *n, struct frame *f)
 
 		if (from->type.kind == EVAL_T_JSON) {
 			sides[i] = json_document(n, i, f);
-			if (sides[i] && json_may_be_other(sides[i]))
-				return run_unsupported(run, LIMIT_COMPARING_JSON_THAT_MAY_BE_DATE);
+			if (sides[i] && compared_json_refused(run, sides[i]))
+				return EVAL_NULL_VALUE;
 		} else {
 			struct eval_value v = require_known(run, node_run(from, f));
 
@@ -263,22 +264,20 @@ static struct eval_value run_json_text_compare(const struct node *n, struct fram
 		struct span s;
 		bool unknown = false;
 
-		if (!utf8_text(run, &v))
+		if (json_text_refused(run, &v))
 			return EVAL_NULL_VALUE;
 		json_print(doc, &text);
 		s = doc->kind == JSON_STRING ? doc->value : arena_copy(run->arena, buf_span(&text));
 		buf_release(&text);
 		order = collation_compare(COLLATION_UTF8MB4_BIN, s, v.s, &unknown);
-		/* Which collation it is compared under is the document's. */
-		if (order != 0 && !(text_is_ascii(s) && text_is_ascii(v.s) && n->aux))
-			return run_unsupported(
-				run, LIMIT_MARIADB_COMPARING_TEXT_OF_JSON_WITH_ANOTHER);
+		if (compared_json_text_refused(run, n, order, s, v.s))
+			return EVAL_NULL_VALUE;
 		return order_result(run, n->op, at ? -order : order, false);
 	}
 	if (doc->kind == JSON_TRUE || doc->kind == JSON_FALSE)
 		doc->text = doc->kind == JSON_TRUE ? SPAN_LIT("1") : SPAN_LIT("0");
-	else if (doc->kind != JSON_NUMBER)
-		return run_unsupported(run, LIMIT_MARIADB_COMPARING_JSON_NOT_NUMBER_WITH_NUMBER);
+	else if (compared_json_number_refused(run, doc))
+		return EVAL_NULL_VALUE;
 	x = number_of(run, doc);
 	y = to_decimal(run, &other->type, &v);
 	if (run->failed)
@@ -301,21 +300,15 @@ struct node *compile_json_compare(struct compiler *c, const struct sql_expr *e, 
 	if (c->env->flavour == SQL_MYSQL) {
 		if (other->type.kind == EVAL_T_DECIMAL && other->literal)
 			return n;
-		return is_json_value(c, other) ? n : NULL;
+		return json_value_refused(c, other) ? NULL : n;
 	}
-	if (!calls_function(json, "json_extract") || op == SQL_OP_NULL_EQ)
-		return compile_unsupported(c, LIMIT_COMPARING_JSON_VALUES);
+	if (json_comparison_refused(c, op, json, other))
+		return NULL;
 	n->fn = run_json_text_compare;
-	if (other->type.kind == EVAL_T_INT && !other->type.is_bool && !other->type.merged)
-		return n;
-	if (other->type.kind == EVAL_T_STRING && !other->type.hybrid && !other->type.merged &&
-		!other->type.json && other->literal) {
-		/* The column's collation. */
+	if (other->type.kind == EVAL_T_STRING) /* the column's collation */
 		n->aux = json->args[0]->column &&
 			 json->args[0]->type.collation == COLLATION_UTF8MB4_BIN;
-		return n;
-	}
-	return compile_unsupported(c, LIMIT_COMPARING_JSON_VALUES);
+	return n;
 }
 
 const struct function functions_json_compare[] = {

@@ -301,4 +301,26 @@ bool field_refused(struct compiler *c, const struct node *n) MUST_CHECK;
 bool elt_refused(struct compiler *c, const struct node *n) MUST_CHECK;
 bool hex_refused(struct compiler *c, const struct node *arg) MUST_CHECK;
 
+/* REGEXP: its operands; REGEXP_LIKE(); the operator; a constant pattern, which may have failed; one that is
+ * wrong. */
+bool regexp_refused(struct compiler *c, const struct node *n, uint32_t texts) MUST_CHECK;
+bool regexp_like_refused(struct compiler *c) MUST_CHECK;
+bool regexp_operator_refused(struct compiler *c) MUST_CHECK;
+bool constant_pattern_text_refused(struct compiler *c, const struct eval_outcome *outcome,
+	struct span pattern, uint16_t collation) MUST_CHECK;
+bool constant_pattern_error_refused(struct compiler *c) MUST_CHECK;
+
+/* JSON: a document; a value inside of one; a path; the functions; comparing. */
+struct path;
+bool json_document_refused(struct compiler *c, const struct node *n) MUST_CHECK;
+bool json_value_refused(struct compiler *c, const struct node *n) MUST_CHECK;
+bool json_path_refused(struct compiler *c, const struct node *path) MUST_CHECK;
+bool json_extract_refused(struct compiler *c, const struct node *n) MUST_CHECK;
+bool json_arrow_refused(struct compiler *c) MUST_CHECK;
+bool json_name_refused(struct compiler *c, const struct node *name) MUST_CHECK;
+bool json_remove_refused(struct compiler *c, const struct path *path) MUST_CHECK;
+bool json_contains_path_refused(struct compiler *c, const struct node *how) MUST_CHECK;
+bool json_comparison_refused(struct compiler *c, enum sql_op op, const struct node *json,
+	const struct node *other) MUST_CHECK;
+
 #endif

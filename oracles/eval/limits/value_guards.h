@@ -311,4 +311,30 @@ bool hex_value_refused(struct run *run, const struct eval_value *v) MUST_CHECK;
 bool unhex_refused(struct run *run);
 bool base_refused(struct run *run, const struct eval_value *v) MUST_CHECK;
 
+/* REGEXP: a pattern; what is matched; REGEXP_REPLACE's text; errors. */
+bool pattern_is_modelled(const struct eval_env *env, struct span pattern, uint16_t collation);
+bool computed_pattern_refused(struct run *run) MUST_CHECK;
+bool pattern_refused(struct run *run, struct span pattern, uint16_t collation) MUST_CHECK;
+bool subject_refused(struct run *run, const struct eval_value *v, struct span text,
+	struct span replacement, uint16_t collation) MUST_CHECK;
+bool replacement_refused(struct run *run, struct span with) MUST_CHECK;
+bool empty_match_refused(struct run *run, bool empty) MUST_CHECK;
+bool regexp_error_refused(struct run *run, bool possible);
+
+/* JSON: a text; one that is no JSON, or has no quotes; parts of a document; comparing. */
+struct json_node;
+bool json_text_refused(struct run *run, const struct eval_value *v) MUST_CHECK;
+bool no_json_refused(struct run *run) MUST_CHECK;
+bool unquoted_json_refused(struct run *run, struct span s) MUST_CHECK;
+bool null_json_name_refused(struct run *run) MUST_CHECK;
+bool unwanted_json_value_refused(struct run *run);
+bool json_remove_element_refused(struct run *run, bool is_element) MUST_CHECK;
+bool json_type_refused(
+	struct run *run, const struct eval_type *type, const struct json_node *v) MUST_CHECK;
+bool json_order_refused(struct run *run, enum sql_op op) MUST_CHECK;
+bool compared_json_refused(struct run *run, const struct json_node *v) MUST_CHECK;
+bool compared_json_text_refused(
+	struct run *run, const struct node *n, int order, struct span a, struct span b) MUST_CHECK;
+bool compared_json_number_refused(struct run *run, const struct json_node *v) MUST_CHECK;
+
 #endif
