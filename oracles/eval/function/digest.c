@@ -4,6 +4,8 @@
 #include <zlib.h>
 
 #include "eval/compile.h"
+#include "eval/limits/guards.h"
+#include "eval/limits/value_guards.h"
 #include "eval/value/release.h"
 
 /* The text of the first argument; false: NULL. */
@@ -49,7 +51,7 @@ static struct eval_value run_digest(const struct node *n, struct frame *f)
 	if (!bytes_of(n, f, &s))
 		return EVAL_NULL_VALUE;
 	if (!EVP_Digest(s.ptr, s.len, digest, &size, algorithm((int)n->u.number), NULL))
-		return run_unsupported(f->run, LIMIT_EXPRESSION_NOT_MODELLED);
+		return run_gives_up(f->run, LIMIT_EXPRESSION_NOT_MODELLED);
 	for (unsigned i = 0; i < size; i++)
 		buf_printf(&text, "%02x", digest[i]);
 	out = make_text(f->run, &text, n->type.collation);
@@ -66,40 +68,18 @@ static struct eval_value run_crc32(const struct node *n, struct frame *f)
 	return eval_uint(crc32_z(0, (const Bytef *)s.ptr, s.len));
 }
 
-/* MySQL 9.7 may write over the text of a date literal. */
-static bool is_date_literal(const struct compiler *c, const struct node *n)
-{
-	return c->env->flavour == SQL_MYSQL && n->literal && type_is_temporal(&n->type);
-}
-
-/* MySQL gives the argument a binary collation, and these compare under it. */
-static bool compares_within(const struct compiler *c, const struct node *n)
-{
-	return c->env->flavour == SQL_MYSQL &&
-	       (calls_regexp(n) || (n->expr && n->expr->kind == SQL_EXPR_CALL &&
-					   (span_ieq_str(n->expr->u.call.name, "greatest") ||
-						   span_ieq_str(n->expr->u.call.name, "least"))));
-}
-
 static struct node *compile_digest(struct compiler *c, struct node *n, const struct function *function)
 {
 	n->u.number = function->number;
-	if (n->arg_count == 1 && compile_mysql_has(c, MYSQL_NO_MD5))
-		return compile_unsupported(c, LIMIT_MYSQL_9_7_MD5_OR_SHA1_WHICH_MAY_LACK);
-	if (c->failed)
+	if (digest_refused(c, n))
 		return NULL;
-	if (is_date_literal(c, n->args[0]))
-		return compile_unsupported(c, LIMIT_MYSQL_DATE_LITERAL_IN_TEXT);
-	if (compares_within(c, n->args[0]))
-		return compile_unsupported(c, LIMIT_MYSQL_DIGEST_OF_REGEXP_SUBSTR_GREATEST_AND_KIN);
 	if (n->arg_count == 2) { /* SHA2 */
-		if (!n->args[1]->literal || n->args[1]->u.value.kind != EVAL_INT ||
-			n->args[1]->u.value.i < 0 || n->args[1]->u.value.i == 128 ||
-			n->args[1]->u.value.i == 160 || n->args[1]->u.value.i > 512 ||
-			!algorithm((int)n->args[1]->u.value.i))
-			return compile_unsupported(
-				c, LIMIT_SHA2_OF_OTHER_THAN_0_224_256_384_OR_512_BITS);
+		if (sha2_refused(c, n->args[1]))
+			return NULL;
 		n->u.number = n->args[1]->u.value.i;
+		if (!algorithm((int)n->u.number))
+			return compile_gives_up(
+				c, LIMIT_SHA2_OF_OTHER_THAN_0_224_256_384_OR_512_BITS);
 	}
 	n->collation = c->env->collation_connection;
 	n->type = type_string(n->collation, 4, 0);
@@ -109,8 +89,8 @@ static struct node *compile_digest(struct compiler *c, struct node *n, const str
 static struct node *compile_crc32(struct compiler *c, struct node *n, const struct function *function)
 {
 	(void)function;
-	if (is_date_literal(c, n->args[0]))
-		return compile_unsupported(c, LIMIT_MYSQL_DATE_LITERAL_IN_TEXT);
+	if (digested_literal_refused(c, n->args[0]))
+		return NULL;
 	n->type = type_int(true);
 	return n;
 }

@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "eval/compile.h"
+#include "eval/limits/guards.h"
+#include "eval/limits/value_guards.h"
 #include "eval/value/temporal.h"
 
-enum { FORMAT_DECIMALS_MAX = 30, BASE64_LINE = 76, ENCODED_MAX = 1 << 20 };
+enum { BASE64_LINE = 76, ENCODED_MAX = 1 << 20 };
 
 static struct node *text_of_connection(struct compiler *c, struct node *n)
 {
@@ -37,9 +39,9 @@ static struct eval_value run_format(const struct node *n, struct frame *f)
 	d = to_decimal(f->run, &n->args[0]->type, &v);
 	if (f->run->failed || !decimal_round(&d, (int)n->u.number, DECIMAL_HALF_UP, &d) ||
 		decimal_int_digits(&d) + d.scale > DECIMAL_PRECISION_MAX)
-		return run_unsupported(f->run, LIMIT_FORMAT_OF_NUMBER_OF_VERY_MANY_DIGITS);
-	if (!d.count && v.kind == EVAL_DECIMAL && v.dec->neg)
-		return run_unsupported(f->run, LIMIT_FORMAT_OF_NEGATIVE_NUMBER_ROUNDED_TO_ZERO);
+		return run_gives_up(f->run, LIMIT_FORMAT_OF_NUMBER_OF_VERY_MANY_DIGITS);
+	if (format_value_refused(f->run, &v, &d))
+		return EVAL_NULL_VALUE;
 	decimal_print(&d, &digits);
 	if (digits.data[0] == '-') {
 		buf_add_char(&text, '-');
@@ -57,15 +59,10 @@ static struct eval_value run_format(const struct node *n, struct frame *f)
 
 static struct node *compile_format(struct compiler *c, struct node *n, const struct function *function)
 {
-	const struct eval_type *t = &n->args[0]->type;
-	const struct node *decimals = n->args[1];
-
 	(void)function;
-	if (!(t->kind == EVAL_T_INT || t->kind == EVAL_T_DECIMAL) || !decimals->literal ||
-		decimals->u.value.kind != EVAL_INT || decimals->u.value.i < 0 ||
-		decimals->u.value.i > FORMAT_DECIMALS_MAX)
-		return compile_unsupported(c, LIMIT_FORMAT_OF_INEXACT_NUMBER);
-	n->u.number = decimals->u.value.i;
+	if (format_refused(c, n->args))
+		return NULL;
+	n->u.number = n->args[1]->u.value.i;
 	return text_of_connection(c, n);
 }
 
@@ -87,8 +84,8 @@ static struct eval_value run_conv(const struct node *n, struct frame *f)
 	} else {
 		struct span s = to_text(f->run, &n->args[0]->type, &v);
 
-		if (!s.len)
-			return run_unsupported(f->run, LIMIT_CONV_OF_EMPTY_TEXT);
+		if (conv_text_refused(f->run, s))
+			return EVAL_NULL_VALUE;
 		for (size_t i = 0; i < s.len; i++) {
 			char c = s.ptr[i];
 			uint32_t digit = c >= '0' && c <= '9'   ? (uint32_t)(c - '0')
@@ -98,7 +95,7 @@ static struct eval_value run_conv(const struct node *n, struct frame *f)
 
 			if (digit >= from || __builtin_mul_overflow(number, from, &number) ||
 				__builtin_add_overflow(number, digit, &number))
-				return run_unsupported(f->run, LIMIT_CONV_OF_NOT_NUMBER_AS_WHOLE);
+				return run_gives_up(f->run, LIMIT_CONV_OF_NOT_NUMBER_AS_WHOLE);
 		}
 	}
 	do {
@@ -112,20 +109,15 @@ static struct eval_value run_conv(const struct node *n, struct frame *f)
 
 static struct node *compile_conv(struct compiler *c, struct node *n, const struct function *function)
 {
-	const struct eval_type *t = &n->args[0]->type;
-
 	(void)function;
 	for (int i = 1; i < 3; i++) {
 		const struct node *base = n->args[i];
 
-		if (!base->literal || base->u.value.kind != EVAL_INT || base->u.value.i < 2 || base->u.value.i > 36)
-			return compile_unsupported(
-				c, LIMIT_CONV_WITH_BASES_NOT_LITERALS_FROM_2_TO_36);
+		if (conv_base_refused(c, base))
+			return NULL;
 		n->u.number = n->u.number << 8 | base->u.value.i;
 	}
-	if (!(t->kind == EVAL_T_INT || t->kind == EVAL_T_STRING) || t->hybrid)
-		return compile_unsupported(c, LIMIT_CONV_OF_OTHER_THAN_INTEGERS_AND_TEXTS);
-	return text_of_connection(c, n);
+	return conv_refused(c, &n->args[0]->type) ? NULL : text_of_connection(c, n);
 }
 
 /* ---- CHAR(77, 121): bytes ---- */
@@ -152,10 +144,8 @@ static struct eval_value run_char(const struct node *n, struct frame *f)
 static struct node *compile_char(struct compiler *c, struct node *n, const struct function *function)
 {
 	(void)function;
-	for (uint32_t i = 0; i < n->arg_count; i++) {
-		if (n->args[i]->type.kind != EVAL_T_INT)
-			return compile_unsupported(c, LIMIT_CHAR_OF_OTHER_THAN_INTEGERS);
-	}
+	if (char_refused(c, n))
+		return NULL;
 	n->collation = COLLATION_BINARY;
 	n->type = type_string(COLLATION_BINARY, 4, 0);
 	return n;
@@ -173,7 +163,7 @@ static bool bytes_arg(const struct node *n, struct frame *f, struct span *out)
 		return false;
 	*out = to_text(f->run, &n->args[0]->type, &v);
 	if (out->len > ENCODED_MAX)
-		run_unsupported(f->run, LIMIT_VERY_LONG_STRING);
+		run_gives_up(f->run, LIMIT_VERY_LONG_STRING);
 	return !f->run->failed;
 }
 
@@ -211,13 +201,13 @@ static struct eval_value run_from_base64(const struct node *n, struct frame *f)
 	while (padding < 2 && s.len > padding && s.ptr[s.len - 1 - padding] == '=')
 		padding++;
 	if (s.len % 4)
-		return run_unsupported(f->run, LIMIT_FROM_BASE64_OF_NOT_BASE64);
+		return run_gives_up(f->run, LIMIT_FROM_BASE64_OF_NOT_BASE64);
 	for (size_t i = 0; i < s.len; i++) {
 		const char *at = i >= s.len - padding ? base64 : s.ptr[i] ? strchr(base64, s.ptr[i]) : NULL;
 
 		if (!at) {
 			buf_release(&text);
-			return run_unsupported(f->run, LIMIT_FROM_BASE64_OF_NOT_BASE64);
+			return run_gives_up(f->run, LIMIT_FROM_BASE64_OF_NOT_BASE64);
 		}
 		bits = bits << 6 | (uint32_t)(at - base64);
 		if (i % 4 == 3) {
@@ -236,13 +226,8 @@ static struct eval_value run_from_base64(const struct node *n, struct frame *f)
 
 static struct node *compile_base64(struct compiler *c, struct node *n, const struct function *function)
 {
-	const struct eval_type *t = &n->args[0]->type;
-
-	if (t->kind != EVAL_T_STRING && t->kind != EVAL_T_INT)
-		return compile_unsupported(c, LIMIT_BASE64_OF_OTHER_THAN_TEXTS_AND_INTEGERS);
-	/* MySQL asks for them in another character set. */
-	if (t->hybrid || (!n->args[0]->column && !n->args[0]->literal))
-		return compile_unsupported(c, LIMIT_BASE64_OF_COMPUTED);
+	if (base64_refused(c, n->args[0]))
+		return NULL;
 	text_of_connection(c, n);
 	if (function->number) {
 		n->collation = COLLATION_BINARY;
@@ -270,18 +255,18 @@ static struct eval_value run_inet_aton(const struct node *n, struct frame *f)
 			byte = byte * 10 + (uint64_t)(s.ptr[i] - '0');
 		}
 		if ((s.ptr[i] != '.' && (s.ptr[i] < '0' || s.ptr[i] > '9')) || byte > 255 || dots > 3)
-			return run_unsupported(f->run, LIMIT_INET_ATON_OF_NOT_ADDRESS);
+			return run_gives_up(f->run, LIMIT_INET_ATON_OF_NOT_ADDRESS);
 	}
 	if (dots != 3 || s.ptr[s.len - 1] == '.')
-		return run_unsupported(f->run, LIMIT_INET_ATON_OF_NOT_ADDRESS);
+		return run_gives_up(f->run, LIMIT_INET_ATON_OF_NOT_ADDRESS);
 	return eval_uint(number << 8 | byte);
 }
 
 static struct node *compile_inet_aton(struct compiler *c, struct node *n, const struct function *function)
 {
 	(void)function;
-	if (n->args[0]->type.kind != EVAL_T_STRING || n->args[0]->type.hybrid)
-		return compile_unsupported(c, LIMIT_INET_ATON_OF_OTHER_THAN_TEXTS);
+	if (inet_aton_refused(c, &n->args[0]->type))
+		return NULL;
 	n->type = type_int(true);
 	return n;
 }
@@ -291,9 +276,7 @@ static struct eval_value run_inet_ntoa(const struct node *n, struct frame *f)
 	struct eval_value v = node_run(n->args[0], f);
 	struct buf text = BUF_INIT;
 
-	if (v.kind != EVAL_NULL && v.u > UINT32_MAX && f->run->strict)
-		return run_unsupported(f->run, LIMIT_INET_NTOA_OF_NOT_ADDRESS_IN_STRICT_MODE);
-	if (v.kind == EVAL_NULL || v.u > UINT32_MAX)
+	if (inet_ntoa_value_refused(f->run, &v) || v.kind == EVAL_NULL || v.u > UINT32_MAX)
 		return EVAL_NULL_VALUE;
 	buf_printf(&text, "%u.%u.%u.%u", (unsigned)(v.u >> 24), (unsigned)(v.u >> 16 & 255),
 		(unsigned)(v.u >> 8 & 255), (unsigned)(v.u & 255));
@@ -303,8 +286,8 @@ static struct eval_value run_inet_ntoa(const struct node *n, struct frame *f)
 static struct node *compile_inet_ntoa(struct compiler *c, struct node *n, const struct function *function)
 {
 	(void)function;
-	if (n->args[0]->type.kind != EVAL_T_INT)
-		return compile_unsupported(c, LIMIT_INET_NTOA_OF_OTHER_THAN_INTEGERS);
+	if (inet_ntoa_refused(c, &n->args[0]->type))
+		return NULL;
 	text_of_connection(c, n);
 	if (c->env->flavour == SQL_MARIADB)
 		n->type.decimals = 0;
@@ -377,40 +360,31 @@ static struct eval_value run_str_to_date(const struct node *n, struct frame *f)
 	if (v.kind == EVAL_NULL || f->run->failed)
 		return EVAL_NULL_VALUE;
 	if (!read_date(v.s, n->args[1]->u.value.s, &out.t))
-		return run_unsupported(f->run, LIMIT_STR_TO_DATE_OF_TEXT_IN_ANOTHER_FORM);
+		return run_gives_up(f->run, LIMIT_STR_TO_DATE_OF_TEXT_IN_ANOTHER_FORM);
 	return out;
 }
 
 static struct node *compile_str_to_date(struct compiler *c, struct node *n, const struct function *function)
 {
-	const struct node *format = n->args[1];
+	struct span format = n->args[1]->u.value.s;
 	bool date[3] = {false}, time = false;
 
 	(void)function;
-	if (n->args[0]->type.kind != EVAL_T_STRING || n->args[0]->type.hybrid ||
-		charset_max_bytes(collation_charset(n->args[0]->type.collation)) == 0 ||
-		!format->literal || format->u.value.kind != EVAL_STRING)
-		return compile_unsupported(c, LIMIT_STR_TO_DATE_OF_OTHER_THAN_TEXTS);
-	for (size_t i = 0; i < format->u.value.s.len; i++) {
-		char part = format->u.value.s.ptr[i];
+	if (str_to_date_refused(c, n->args))
+		return NULL;
+	for (size_t i = 0; i + 1 < format.len; i++) {
+		char part = format.ptr[i + 1];
 
-		if (part != '%') {
-			/* Blanks may be more or fewer, letters may be of the other case. */
-			if (!strchr("-/.: T", part))
-				return compile_unsupported(
-					c, LIMIT_STR_TO_DATE_WITH_ANOTHER_FORMAT);
+		if (format.ptr[i] != '%')
 			continue;
-		}
-		part = ++i < format->u.value.s.len ? format->u.value.s.ptr[i] : 0;
-		if (!part || !strchr("YmcdeHkisS", part))
-			return compile_unsupported(c, LIMIT_STR_TO_DATE_WITH_ANOTHER_FORMAT);
+		i++;
 		date[0] |= part == 'Y';
 		date[1] |= part == 'm' || part == 'c';
 		date[2] |= part == 'd' || part == 'e';
 		time |= strchr("HkisS", part) != NULL;
 	}
-	if (!date[0] || !date[1] || !date[2])
-		return compile_unsupported(c, LIMIT_STR_TO_DATE_WITH_ANOTHER_FORMAT);
+	if (str_to_date_parts_refused(c, date[0] && date[1] && date[2]))
+		return NULL;
 	n->type = type_temporal(time ? EVAL_T_DATETIME : EVAL_T_DATE, 0);
 	return n;
 }

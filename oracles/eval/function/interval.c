@@ -5,6 +5,7 @@
 #include "eval/compile.h"
 #include "eval/function/time.h"
 #include "eval/limits/guards.h"
+#include "eval/limits/value_guards.h"
 #include "eval/value/release.h"
 #include "server/errors.h"
 
@@ -101,7 +102,7 @@ static bool compound_amount(struct run *run, enum sql_unit unit, struct span s, 
 	default:
 		break;
 	}
-	run_unsupported(run, LIMIT_INTERVAL_IN_ANOTHER_FORM);
+	run_gives_up(run, LIMIT_INTERVAL_IN_ANOTHER_FORM);
 	return false;
 }
 
@@ -113,54 +114,21 @@ static bool simple_amount(struct run *run, enum sql_unit unit, const struct eval
 	struct decimal d, micros = decimal_from_int(1000000);
 	bool overflow;
 
-	/* The difference of unsigned DECIMALs, as an amount: 0 or itself. */
-	if (type->kind == EVAL_T_DECIMAL && type->is_unsigned && v->kind == EVAL_DECIMAL && v->dec->neg) {
-		run_unsupported(run, LIMIT_INTERVAL_OF_UNSIGNED_NUMBER_BELOW_ZERO);
+	if (amount_refused(run, unit, type, v))
 		return false;
-	}
-	if (type->merged && !type_is_int(type)) {
-		run_unsupported(run, LIMIT_INTERVAL_OF_AMOUNT_OF_IF_CASE_OR_LEAST);
-		return false;
-	}
 	if (unit == SQL_UNIT_SECOND && !type_is_int(type)) {
-		if (v->kind == EVAL_DOUBLE || v->kind == EVAL_STRING ||
-			(v->kind == EVAL_DECIMAL && v->dec->scale > type->decimals)) {
-			run_unsupported(run, LIMIT_INTERVAL_OF_SECONDS_NOT_EXACT_NUMBER);
-			return false;
-		}
 		d = to_decimal(run, type, v);
 		if (!decimal_mul(&d, &micros, &d) || !decimal_round(&d, 0, DECIMAL_TRUNCATE, &d)) {
-			run_unsupported(run, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS);
+			run_gives_up(run, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS);
 			return false;
 		}
 		out->micros = decimal_to_int(&d, &overflow);
 		out->with_time = true;
-		if (overflow || llabs(out->micros) > 400000000000000000ll) {
-			run_unsupported(run, LIMIT_LARGE_INTERVAL);
-			return false;
-		}
-		return true;
+		return !large_seconds_amount_refused(run, out->micros, overflow);
 	}
 	i = to_integer(run, type, v);
-	if (i.kind == EVAL_UINT ? i.u > 400000000000ull
-				: i.i > 400000000000ll || i.i < -400000000000ll) {
-		run_unsupported(run, LIMIT_LARGE_INTERVAL);
+	if (large_amount_refused(run, unit, &i))
 		return false;
-	}
-	switch (unit) {
-	case SQL_UNIT_YEAR:
-	case SQL_UNIT_QUARTER:
-	case SQL_UNIT_MONTH:
-	case SQL_UNIT_WEEK:
-	case SQL_UNIT_DAY:
-		if (llabs(i.i) > 1000000) { /* the servers' numbers may wrap around */
-			run_unsupported(run, LIMIT_LARGE_INTERVAL);
-			return false;
-		}
-		break;
-	default:
-		break;
-	}
 	switch (unit) {
 	case SQL_UNIT_YEAR:
 		out->months = i.i * 12;
@@ -181,18 +149,13 @@ static bool simple_amount(struct run *run, enum sql_unit unit, const struct eval
 	case SQL_UNIT_MINUTE:
 	case SQL_UNIT_SECOND:
 	case SQL_UNIT_MICROSECOND:
-		if (unit != SQL_UNIT_MICROSECOND &&
-			(i.i > 100000000000ll / 3600 * 3600 || i.i < -100000000000ll)) {
-			run_unsupported(run, LIMIT_LARGE_INTERVAL);
-			return false;
-		}
 		if (__builtin_mul_overflow(i.i,
 			    unit == SQL_UNIT_HOUR     ? 3600000000ll
 			    : unit == SQL_UNIT_MINUTE ? 60000000ll
 			    : unit == SQL_UNIT_SECOND ? 1000000ll
 						      : 1ll,
 			    &out->micros)) {
-			run_unsupported(run, LIMIT_LARGE_INTERVAL);
+			run_gives_up(run, LIMIT_LARGE_INTERVAL);
 			return false;
 		}
 		out->with_time = true;
@@ -231,9 +194,7 @@ static struct eval_value add_to_date(
 		v.t.month = (uint8_t)(months % 12 + 1);
 		if (v.t.day > days_in_month(v.t.year, v.t.month))
 			v.t.day = (uint8_t)days_in_month(v.t.year, v.t.month);
-		if (v.t.year == 0)
-			return run_unsupported(f->run, LIMIT_DATE_IN_YEAR_0);
-		return v;
+		return year_0_refused(f->run, v.t.year == 0) ? EVAL_NULL_VALUE : v;
 	}
 	micros = clock_micros(&v) + a.micros % DAY_MICROS;
 	days = days_in(&v) + a.days + a.micros / DAY_MICROS;
@@ -246,8 +207,8 @@ static struct eval_value add_to_date(
 	}
 	if (days < 0 || days > 3652424)
 		return overflow(f, type, &a);
-	if (days <= 366)
-		return run_unsupported(f->run, LIMIT_DATE_IN_YEAR_0);
+	if (year_0_refused(f->run, days <= 366))
+		return EVAL_NULL_VALUE;
 	{
 		struct eval_value clock = time_from_micros(micros, 6);
 
@@ -272,11 +233,11 @@ static struct eval_value run_interval(const struct node *n, struct frame *f)
 		return EVAL_NULL_VALUE;
 	if (!time_from_value(f->run, &n->args[0]->type, &date, kind, &v))
 		return EVAL_NULL_VALUE;
-	if (kind != EVAL_TIME && date_is_zeroish(&v.t))
-		return run_unsupported(f->run, LIMIT_DATE_WITH_ZERO_IN);
+	if (interval_date_refused(f->run, kind, &v))
+		return EVAL_NULL_VALUE;
 	by = node_run(n->args[1], f);
-	if (by.kind == EVAL_NULL && mysql_5(f->run->env)) /* the date itself, at times */
-		return run_unsupported(f->run, LIMIT_MYSQL5_INTERVAL_OF_NULL);
+	if (by.kind == EVAL_NULL)
+		null_amount_refused(f->run);
 	if (by.kind == EVAL_NULL || f->run->failed)
 		return EVAL_NULL_VALUE;
 	if (unit >= SQL_UNIT_SECOND_MICROSECOND) {
@@ -290,18 +251,8 @@ static struct eval_value run_interval(const struct node *n, struct frame *f)
 	if (kind == EVAL_TIME) {
 		int64_t micros = time_micros(&v.t) + a.days * DAY_MICROS + a.micros;
 
-		/* As a text it has six decimals then, or none. */
-		if (n->nested && n->type.decimals && f->run->env->flavour == SQL_MYSQL &&
-			f->run->env->version >= 80100)
-			return run_unsupported(
-				f->run, LIMIT_MYSQL_INTERVAL_AND_TIME_WITH_FRACTION_USED_FURTHER);
-		/* 9.7 has no such interval. */
-		if (llabs(a.micros) > 3020399000000ll && f->run->env->flavour == SQL_MYSQL)
-			return run_unsupported(f->run, LIMIT_LARGE_INTERVAL);
-		if (llabs(micros) > 3020399000000ll)
-			return run_unsupported(f->run, LIMIT_TIME_BEYOND_RANGE);
-		if (!micros && v.t.neg) /* the server prints -00:00:00 */
-			return run_unsupported(f->run, LIMIT_NEGATIVE_TIME_THAT_BECOMES_ZERO);
+		if (time_and_interval_refused(f->run, n, &v, a.micros, micros))
+			return EVAL_NULL_VALUE;
 		return time_from_micros(micros, n->type.decimals);
 	}
 	v = add_to_date(f, &n->type, v, a);
@@ -319,8 +270,7 @@ static struct eval_value run_null(const struct node *n, struct frame *f)
 static struct eval_value run_no_time(const struct node *n, struct frame *f)
 {
 	(void)n;
-	if (f->run->strict)
-		return run_unsupported(f->run, LIMIT_MONTHS_OR_WEEKS_ADDED_TO_TIME_IN_STRICT_MODE);
+	months_and_time_refused(f->run);
 	return EVAL_NULL_VALUE;
 }
 
@@ -431,22 +381,20 @@ static struct eval_value run_addtime(const struct node *n, struct frame *f)
 
 	if (!time_arg(n, f, 0, kind, &a) || !time_arg(n, f, 1, EVAL_TIME, &b))
 		return EVAL_NULL_VALUE;
-	if (n->nested && n->type.decimals && n->type.decimals < 6 &&
-		f->run->env->flavour == SQL_MYSQL)
-		return run_unsupported(f->run, LIMIT_MYSQL_ADDTIME_WITH_FRACTION_USED_FURTHER);
+	if (added_time_refused(f->run, n))
+		return EVAL_NULL_VALUE;
 	micros = n->op == 0 ? time_micros(&b.t) : -time_micros(&b.t);
 	if (kind == EVAL_DATETIME) {
-		if (date_is_zeroish(&a.t))
-			return run_unsupported(f->run, LIMIT_DATE_WITH_ZERO_IN);
+		if (interval_date_refused(f->run, kind, &a))
+			return EVAL_NULL_VALUE;
 		a = add_to_date(f, &n->type, a, (struct amount){.micros = micros, .silent = true});
 		a.decimals = n->type.decimals;
 		return a;
 	}
 	micros += time_micros(&a.t);
 	if (llabs(micros) > 3020399000000ll) {
-		/* The largest TIME; with a fraction it would have one of nines. */
-		if (n->type.decimals || f->run->env->flavour == SQL_MYSQL)
-			return run_unsupported(f->run, LIMIT_TIME_BEYOND_RANGE);
+		if (time_sum_refused(f->run, n))
+			return EVAL_NULL_VALUE;
 		run_truncated(f->run);
 		micros = micros < 0 ? -3020399000000ll : 3020399000000ll;
 	}
@@ -467,20 +415,11 @@ static struct node *compile_addtime(
 	uint8_t decimals;
 
 	(void)function;
-	if ((!type_is_temporal(a) && a->kind != EVAL_T_NULL) ||
-		(b->kind != EVAL_T_TIME && b->kind != EVAL_T_NULL))
-		return compile_unsupported(c, LIMIT_ADDTIME_OF_OTHER_THAN_DATE_OR_TIME_AND_TIME);
-	/* As a text, it has the digits of the one that was chosen. */
-	if (c->env->flavour == SQL_MYSQL && (a->merged || b->merged))
-		return compile_unsupported(c, LIMIT_MYSQL_ADDTIME_OF_IF_CASE_OR_COALESCE);
+	if (addtime_refused(c, a, b))
+		return NULL;
 	if (a->kind == EVAL_T_NULL)
 		return null_string(c, n, b->kind == EVAL_T_TIME ? b->decimals : 0);
-	if (b->kind == EVAL_T_NULL)
-		return compile_unsupported(c, LIMIT_ADDTIME_OF_LITERAL_NULL);
 	decimals = a->decimals > b->decimals ? a->decimals : b->decimals;
-
-	if (a->kind == EVAL_T_DATE)
-		return compile_unsupported(c, LIMIT_ADDTIME_OF_DATE);
 	n->type = type_temporal(
 		a->kind == EVAL_T_TIME || a->kind == EVAL_T_NULL ? EVAL_T_TIME : EVAL_T_DATETIME,
 		decimals);
@@ -490,9 +429,7 @@ static struct node *compile_addtime(
 static struct node *compile_timediff(
 	struct compiler *c, struct node *n, const struct function *function)
 {
-	if (n->args[0]->type.kind != EVAL_T_TIME || n->args[1]->type.kind != EVAL_T_TIME)
-		return compile_unsupported(c, LIMIT_TIMEDIFF_OF_OTHER_THAN_TIMES);
-	return compile_addtime(c, n, function);
+	return timediff_refused(c, n->args) ? NULL : compile_addtime(c, n, function);
 }
 
 const struct function functions_interval[] = {

@@ -8,6 +8,7 @@
 
 #include "eval/compile.h"
 #include "eval/limits/guards.h"
+#include "eval/limits/value_guards.h"
 #include "eval/operator/arithmetic.h"
 #include "server/errors.h"
 
@@ -28,7 +29,7 @@ static struct eval_value run_abs(const struct node *n, struct frame *f)
 		d = to_decimal(f->run, t, &v);
 		d.neg = false;
 		if (!round_as_typed(f->run, n, &d))
-			return run_unsupported(f->run, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS);
+			return run_gives_up(f->run, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS);
 		return make_decimal(f->run, &d);
 	default:
 		v = to_integer(f->run, t, &v);
@@ -48,14 +49,8 @@ static void make_wide(const struct compiler *c, struct eval_type *type)
 static struct node *compile_abs(struct compiler *c, struct node *n, const struct function *function)
 {
 	(void)function;
-	if (number_refused(c, n->args[0]))
+	if (abs_refused(c, n->args[0]))
 		return NULL;
-	if (type_is_temporal(&n->args[0]->type) && c->env->flavour == SQL_MYSQL)
-		return compile_unsupported(c, LIMIT_MYSQL_ABS_OF_DATE_OR_TIME);
-	if (is_unsigned_text(c->env, n->args[0]))
-		return compile_unsupported(c, LIMIT_ABS_OR_ROUND_OF_HEXADECIMAL_LITERAL);
-	if (n->args[0]->type.kind == EVAL_T_TIMESTAMP) /* unsigned; DIV needs to know it */
-		return compile_unsupported(c, LIMIT_ABS_OF_TIMESTAMP);
 	n->type = arithmetic_type(&n->args[0]->type);
 	/* MySQL prints the result with the scale of the inner expression. */
 	n->type.merged = c->env->flavour == SQL_MYSQL && n->type.kind == EVAL_T_DECIMAL &&
@@ -105,46 +100,24 @@ static struct eval_value run_integral(const struct node *n, struct frame *f)
 	case EVAL_T_DECIMAL:
 		d = to_decimal(f->run, t, &v);
 		if (!decimal_round(&d, 0, n->op ? DECIMAL_FLOOR : DECIMAL_CEILING, &d))
-			return run_unsupported(f->run, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS);
+			return run_gives_up(f->run, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS);
 		return make_decimal(f->run, &d);
 	default:
 		if (v.kind == EVAL_DECIMAL) {
 			if (!decimal_round(v.dec, 0, n->op ? DECIMAL_FLOOR : DECIMAL_CEILING, &d))
-				return run_unsupported(f->run, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS);
+				return run_gives_up(f->run, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS);
 			v = (struct eval_value){.kind = EVAL_DECIMAL, .dec = &d};
 		}
 		return to_type(f->run, t, &v, &n->type);
 	}
 }
 
-/* A constant integer that is computed, and so negative that its negation is a DECIMAL. */
-static bool negated_constant(const struct node *n)
-{
-	return n->expr && n->expr->kind == SQL_EXPR_UNARY && n->expr->op == SQL_OP_NEG &&
-		n->type.kind == EVAL_T_DECIMAL && type_is_int(&n->args[0]->type) && !n->literal;
-}
-
 static struct node *compile_integral(
 	struct compiler *c, struct node *n, const struct function *function)
 {
 	(void)function;
-	if (type_is_temporal(&n->args[0]->type) ||
-		(n->args[0]->type.kind == EVAL_T_NULL && c->env->flavour == SQL_MYSQL))
-		return compile_unsupported(c, LIMIT_CEILING_OR_FLOOR_OF_DATE_TIME_OR_NULL);
-	if (n->args[0]->type.kind == EVAL_T_ENUM || n->args[0]->type.kind == EVAL_T_SET)
-		return compile_unsupported(c, LIMIT_CEILING_OR_FLOOR_OF_ENUM_OR_SET);
-	for (uint32_t i = 0; i < n->args[0]->arg_count; i++) {
-		if (n->args[0]->args[i]->type.kind == EVAL_T_BIT ||
-			(n->args[0]->type.kind == EVAL_T_DECIMAL && n->args[0]->type.merged &&
-				type_is_int(&n->args[0]->args[i]->type)))
-			return compile_unsupported(
-				c, LIMIT_CEILING_OR_FLOOR_OF_INTEGERS_OF_IF_OR_CASE);
-	}
-	if (n->args[0]->type.hybrid && c->env->flavour == SQL_MYSQL)
-		return compile_unsupported(c, LIMIT_MYSQL_CEILING_OR_FLOOR_OF_HEXADECIMAL_LITERAL);
-	/* -(ASCII('a') - 200) is a DECIMAL of as many digits as the server gives ASCII. */
-	if (negated_constant(n->args[0]))
-		return compile_unsupported(c, LIMIT_CEILING_OR_FLOOR_OF_NEGATED_CONSTANT);
+	if (ceiling_refused(c, n->args[0]))
+		return NULL;
 	n->type = arithmetic_type(&n->args[0]->type);
 	if (n->type.kind == EVAL_T_DECIMAL) {
 		struct eval_type t = n->type;
@@ -179,9 +152,9 @@ static struct eval_value round_int(struct run *run, struct eval_value v, int64_t
 	if (!cut && (rest < 0 ? -rest : rest) * 2 >= unit)
 		w += rest < 0 ? -unit : unit;
 	if (is_unsigned ? w > (wide)UINT64_MAX : w > INT64_MAX || w < INT64_MIN)
-		return run->env->flavour == SQL_MYSQL ? run_error(run, ER_DATA_OUT_OF_RANGE, "BIGINT out of range")
-						      : run_unsupported(
-							run, LIMIT_ROUND_OF_INTEGER_TO_TENS);
+		return rounded_overflow_refused(run)
+			       ? EVAL_NULL_VALUE
+			       : run_error(run, ER_DATA_OUT_OF_RANGE, "BIGINT out of range");
 	return is_unsigned ? eval_uint((uint64_t)w) : eval_int((int64_t)w);
 }
 
@@ -222,16 +195,15 @@ static struct eval_value run_round(const struct node *n, struct frame *f)
 		p = to_integer(f->run, &n->args[1]->type, &p);
 		places = p.kind == EVAL_UINT && p.u > INT64_MAX ? INT64_MAX : p.i;
 	}
-	/* Some say what is wrong with it when the statement is prepared. */
-	if (v.kind == EVAL_NULL && run_erred(f->run))
-		run_open_error(f->run, LIMIT_ERROR_WITH_NULL_IN_ROUND);
+	if (v.kind == EVAL_NULL)
+		round_error_refused(f->run);
 	if (v.kind == EVAL_NULL)
 		return v;
 	switch (n->type.kind) {
 	case EVAL_T_DOUBLE:
 		x = round_double(to_double(f->run, t, &v), places, cut);
 		if (!isfinite(x))
-			return run_unsupported(f->run, LIMIT_ROUND_BEYOND_DOUBLE);
+			return run_gives_up(f->run, LIMIT_ROUND_BEYOND_DOUBLE);
 		return eval_double(x);
 	case EVAL_T_DECIMAL:
 		d = to_decimal(f->run, t, &v);
@@ -242,7 +214,7 @@ static struct eval_value run_round(const struct node *n, struct frame *f)
 		if (places < -100)
 			places = -100;
 		if (!decimal_round(&d, (int)places, cut ? DECIMAL_TRUNCATE : DECIMAL_HALF_UP, &d))
-			return run_unsupported(f->run, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS);
+			return run_gives_up(f->run, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS);
 		return make_decimal(f->run, &d);
 	default:
 		return round_int(f->run, to_type(f->run, t, &v, &n->type), places, cut);
@@ -257,15 +229,11 @@ static bool round_places(struct compiler *c, struct node *digits, int64_t *place
 	struct frame f = {.run = &run};
 	struct eval_value p = node_run(digits, &f);
 
-	if (p.kind == EVAL_NULL) {
-		compile_unsupported(c, LIMIT_ROUND_TO_NULL_DIGITS);
+	if (null_digits_refused(c, &p))
 		return false;
-	}
 	p = to_integer(&run, &digits->type, &p);
-	if (p.kind == EVAL_UINT && p.u > INT64_MAX && type_is_string(&digits->type)) {
-		compile_unsupported(c, LIMIT_ROUND_TO_DIGITS_OF_TEXT_BEYOND_BIGINT);
+	if (digits_refused(c, &digits->type, &p))
 		return false;
-	}
 	*places = p.kind == EVAL_UINT && p.u > INT64_MAX ? INT64_MAX : p.i;
 	return true;
 }

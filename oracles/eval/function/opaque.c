@@ -10,7 +10,7 @@ static struct eval_value run_opaque(const struct node *n, struct frame *f)
 	(void)n;
 	if (f->run->carrying && f->run->env->opaque_count)
 		return (struct eval_value){.kind = EVAL_OPAQUE, .u = ++*f->run->env->opaque_count};
-	return run_unsupported(f->run, LIMIT_VALUE_THAT_ONLY_SERVER_KNOWS);
+	return run_gives_up(f->run, LIMIT_VALUE_THAT_ONLY_SERVER_KNOWS);
 }
 
 static struct node *compile_opaque(struct compiler *c, struct node *n, const struct function *function)

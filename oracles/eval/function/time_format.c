@@ -2,6 +2,8 @@
 /* Dates as texts: DAYNAME, MONTHNAME, DATE_FORMAT. */
 #include "eval/compile.h"
 #include "eval/function/time.h"
+#include "eval/limits/guards.h"
+#include "eval/limits/value_guards.h"
 #include "eval/value/release.h"
 
 static const char *const day_names[] = {
@@ -37,8 +39,8 @@ static struct node *compile_name(
 	struct compiler *c, struct node *n, const struct function *function)
 {
 	(void)function;
-	if (c->env->other_names)
-		return compile_unsupported(c, LIMIT_NAMES_OF_DAYS_OR_MONTHS_BY_LC_TIME_NAMES);
+	if (day_name_refused(c))
+		return NULL;
 	n->collation = c->env->collation_connection;
 	n->type = type_string(n->collation, 4, 9);
 	if (c->env->flavour == SQL_MARIADB)
@@ -182,12 +184,9 @@ static struct eval_value run_date_format(const struct node *n, struct frame *f)
 	for (size_t i = 0; i < format.s.len; i++) {
 		if (format.s.ptr[i] != '%' || i + 1 == format.s.len) {
 			buf_add_char(&text, format.s.ptr[i]);
-		} else if (format.s.ptr[i + 1] == 'z' || format.s.ptr[i + 1] == 'Z') {
+		} else if (date_format_part_refused(f->run, format.s.ptr[i + 1])) {
 			buf_release(&text);
-			return run_unsupported(f->run, LIMIT_DATE_FORMAT_WITH_TIME_ZONE);
-		} else if (f->run->env->other_names && memchr("MbWa", format.s.ptr[i + 1], 4)) {
-			buf_release(&text);
-			return run_unsupported(f->run, LIMIT_NAMES_OF_DAYS_OR_MONTHS_BY_LC_TIME_NAMES);
+			return EVAL_NULL_VALUE;
 		} else {
 			format_one(&v.t, format.s.ptr[++i], &text);
 		}
@@ -205,10 +204,8 @@ static struct node *compile_date_format(
 	struct compiler *c, struct node *n, const struct function *function)
 {
 	(void)function;
-	if (n->args[1]->type.kind != EVAL_T_STRING)
-		return compile_unsupported(c, LIMIT_DATE_FORMAT_WITH_FORMAT_NOT_STRING);
-	if (n->args[0]->type.kind == EVAL_T_TIME)
-		return compile_unsupported(c, LIMIT_DATE_FORMAT_OF_TIME);
+	if (date_format_refused(c, n->args))
+		return NULL;
 	n->collation = n->args[1]->type.collation;
 	n->type = type_string(n->collation, 4, 0);
 	if (c->env->flavour == SQL_MARIADB)

@@ -323,4 +323,35 @@ bool json_contains_path_refused(struct compiler *c, const struct node *how) MUST
 bool json_comparison_refused(struct compiler *c, enum sql_op op, const struct node *json,
 	const struct node *other) MUST_CHECK;
 
+/* ADDTIME, SUBTIME and TIMEDIFF. */
+bool addtime_refused(
+	struct compiler *c, const struct eval_type *a, const struct eval_type *b) MUST_CHECK;
+bool timediff_refused(struct compiler *c, struct node *const *args) MUST_CHECK;
+
+/* DAYNAME, MONTHNAME; DATE_FORMAT. */
+bool day_name_refused(struct compiler *c) MUST_CHECK;
+bool date_format_refused(struct compiler *c, struct node *const *args) MUST_CHECK;
+
+/* ABS; CEILING and FLOOR; ROUND's digits, a constant: before and after they are an integer. */
+bool abs_refused(struct compiler *c, struct node *arg) MUST_CHECK;
+bool ceiling_refused(struct compiler *c, const struct node *arg) MUST_CHECK;
+bool null_digits_refused(struct compiler *c, const struct eval_value *v) MUST_CHECK;
+bool digits_refused(
+	struct compiler *c, const struct eval_type *type, const struct eval_value *v) MUST_CHECK;
+
+/* Digests; SHA2's bits; FORMAT, CONV and its bases, CHAR, TO_BASE64, INET_ATON; STR_TO_DATE, and whether its
+ * format has all parts of a date. */
+bool digested_literal_refused(struct compiler *c, const struct node *arg) MUST_CHECK;
+bool digest_refused(struct compiler *c, const struct node *n) MUST_CHECK;
+bool sha2_refused(struct compiler *c, const struct node *bits) MUST_CHECK;
+bool format_refused(struct compiler *c, struct node *const *args) MUST_CHECK;
+bool conv_base_refused(struct compiler *c, const struct node *base) MUST_CHECK;
+bool conv_refused(struct compiler *c, const struct eval_type *t) MUST_CHECK;
+bool char_refused(struct compiler *c, const struct node *n) MUST_CHECK;
+bool base64_refused(struct compiler *c, const struct node *arg) MUST_CHECK;
+bool inet_aton_refused(struct compiler *c, const struct eval_type *t) MUST_CHECK;
+bool inet_ntoa_refused(struct compiler *c, const struct eval_type *t) MUST_CHECK;
+bool str_to_date_refused(struct compiler *c, struct node *const *args) MUST_CHECK;
+bool str_to_date_parts_refused(struct compiler *c, bool all) MUST_CHECK;
+
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Limits of -x, ROUND and TRUNCATE. */
 #include "eval/limits/guards.h"
+#include "eval/limits/value_guards.h"
 #include "eval/operator/arithmetic.h"
 
 static const struct eval_type *type_of(const struct guarded *g)
@@ -123,4 +124,77 @@ bool round_to_tens_refused(struct compiler *c, const struct node *round)
 	struct guarded g = {.env = c->env, .args = round->args, .count = round->arg_count};
 
 	return guards_refuse(c, &g, guards, ARRAY_LEN(guards));
+}
+
+/* ---- ABS, CEILING, FLOOR ---- */
+
+bool abs_refused(struct compiler *c, struct node *arg)
+{
+	return number_refused(c, arg) ||
+	       compile_refuses(c, LIMIT_MYSQL_ABS_OF_DATE_OR_TIME, type_is_temporal(&arg->type)) ||
+	       compile_refuses(
+		       c, LIMIT_ABS_OR_ROUND_OF_HEXADECIMAL_LITERAL, is_unsigned_text(c->env, arg)) ||
+	       /* Unsigned; DIV needs to know it. */
+	       compile_refuses(c, LIMIT_ABS_OF_TIMESTAMP, arg->type.kind == EVAL_T_TIMESTAMP);
+}
+
+/* A constant integer that is computed, and so negative that its negation is a DECIMAL. */
+static bool negated_constant(const struct node *n)
+{
+	return n->expr && n->expr->kind == SQL_EXPR_UNARY && n->expr->op == SQL_OP_NEG &&
+		n->type.kind == EVAL_T_DECIMAL && type_is_int(&n->args[0]->type) && !n->literal;
+}
+
+static bool is_of_integers(const struct node *n)
+{
+	bool decimal = n->type.kind == EVAL_T_DECIMAL && n->type.merged;
+
+	for (uint32_t i = 0; i < n->arg_count; i++) {
+		if (n->args[i]->type.kind == EVAL_T_BIT || (decimal && type_is_int(&n->args[i]->type)))
+			return true;
+	}
+	return false;
+}
+
+bool ceiling_refused(struct compiler *c, const struct node *arg)
+{
+	bool mysql = c->env->flavour == SQL_MYSQL;
+
+	return compile_refuses(c, LIMIT_CEILING_OR_FLOOR_OF_DATE_TIME_OR_NULL,
+		       type_is_temporal(&arg->type) || (arg->type.kind == EVAL_T_NULL && mysql)) ||
+	       compile_refuses(c, LIMIT_CEILING_OR_FLOOR_OF_ENUM_OR_SET, type_is_list(&arg->type)) ||
+	       compile_refuses(
+		       c, LIMIT_CEILING_OR_FLOOR_OF_INTEGERS_OF_IF_OR_CASE, is_of_integers(arg)) ||
+	       compile_refuses(
+		       c, LIMIT_MYSQL_CEILING_OR_FLOOR_OF_HEXADECIMAL_LITERAL, arg->type.hybrid) ||
+	       /* -(ASCII('a') - 200) is a DECIMAL of as many digits as the server gives ASCII. */
+	       compile_refuses(
+		       c, LIMIT_CEILING_OR_FLOOR_OF_NEGATED_CONSTANT, negated_constant(arg));
+}
+
+/* ---- the digits to round to ---- */
+
+bool null_digits_refused(struct compiler *c, const struct eval_value *v)
+{
+	return compile_refuses(c, LIMIT_ROUND_TO_NULL_DIGITS, v->kind == EVAL_NULL);
+}
+
+bool digits_refused(struct compiler *c, const struct eval_type *type, const struct eval_value *v)
+{
+	return compile_refuses(c, LIMIT_ROUND_TO_DIGITS_OF_TEXT_BEYOND_BIGINT,
+		is_above_bigint(v) && type_is_string(type));
+}
+
+/* ---- values ---- */
+
+bool rounded_overflow_refused(struct run *run)
+{
+	return run_refuses(
+		run, LIMIT_ROUND_OF_INTEGER_TO_TENS, run->env->flavour == SQL_MARIADB);
+}
+
+/* Some say what is wrong with it when the statement is prepared. */
+bool round_error_refused(struct run *run)
+{
+	return run_reopens(run, LIMIT_ERROR_WITH_NULL_IN_ROUND, true);
 }

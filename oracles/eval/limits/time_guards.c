@@ -200,3 +200,25 @@ bool seconds_beyond_time_refused(struct run *run, const struct node *n)
 {
 	return run_refuses(run, LIMIT_SEC_TO_TIME_BEYOND_RANGE_OF_TIME, n->type.decimals);
 }
+
+/* ---- DATE_FORMAT, DAYNAME ---- */
+
+bool day_name_refused(struct compiler *c)
+{
+	return compile_refuses(
+		c, LIMIT_NAMES_OF_DAYS_OR_MONTHS_BY_LC_TIME_NAMES, c->env->other_names);
+}
+
+bool date_format_refused(struct compiler *c, struct node *const *args)
+{
+	return compile_refuses(c, LIMIT_DATE_FORMAT_WITH_FORMAT_NOT_STRING,
+		       args[1]->type.kind != EVAL_T_STRING) ||
+	       compile_refuses(c, LIMIT_DATE_FORMAT_OF_TIME, args[0]->type.kind == EVAL_T_TIME);
+}
+
+bool date_format_part_refused(struct run *run, char part)
+{
+	return run_refuses(run, LIMIT_DATE_FORMAT_WITH_TIME_ZONE, part == 'z' || part == 'Z') ||
+	       run_refuses(run, LIMIT_NAMES_OF_DAYS_OR_MONTHS_BY_LC_TIME_NAMES,
+		       run->env->other_names && memchr("MbWa", part, 4));
+}

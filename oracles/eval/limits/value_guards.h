@@ -337,4 +337,33 @@ bool compared_json_text_refused(
 	struct run *run, const struct node *n, int order, struct span a, struct span b) MUST_CHECK;
 bool compared_json_number_refused(struct run *run, const struct json_node *v) MUST_CHECK;
 
+/* INTERVAL: an amount, and its size; the date; the sum; a TIME.  ADDTIME. */
+bool amount_refused(struct run *run, enum sql_unit unit, const struct eval_type *type,
+	const struct eval_value *v) MUST_CHECK;
+bool large_seconds_amount_refused(struct run *run, int64_t micros, bool overflow) MUST_CHECK;
+bool large_amount_refused(
+	struct run *run, enum sql_unit unit, const struct eval_value *i) MUST_CHECK;
+bool year_0_refused(struct run *run, bool in_year_0) MUST_CHECK;
+bool interval_date_refused(
+	struct run *run, enum eval_kind kind, const struct eval_value *v) MUST_CHECK;
+bool null_amount_refused(struct run *run);
+bool time_and_interval_refused(struct run *run, const struct node *n, const struct eval_value *v,
+	int64_t amount, int64_t sum) MUST_CHECK;
+bool months_and_time_refused(struct run *run);
+bool added_time_refused(struct run *run, const struct node *n) MUST_CHECK;
+bool time_sum_refused(struct run *run, const struct node *n) MUST_CHECK;
+
+/* DATE_FORMAT: the letter after a '%'. */
+bool date_format_part_refused(struct run *run, char part) MUST_CHECK;
+
+/* ROUND. */
+bool rounded_overflow_refused(struct run *run) MUST_CHECK;
+bool round_error_refused(struct run *run);
+
+/* FORMAT, CONV, INET_NTOA. */
+bool format_value_refused(
+	struct run *run, const struct eval_value *v, const struct decimal *d) MUST_CHECK;
+bool conv_text_refused(struct run *run, struct span s) MUST_CHECK;
+bool inet_ntoa_value_refused(struct run *run, const struct eval_value *v) MUST_CHECK;
+
 #endif
