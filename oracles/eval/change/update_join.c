@@ -120,7 +120,7 @@ struct eval_join *eval_join_compile(struct arena *arena, const struct sql_stmt *
 	if (!compile_from(&c, q, update ? stmt->u.update->tables : stmt->u.del->from, scope, ctes))
 		return NULL;
 	join->target = arena_zero(arena, q->table_count + 1);
-	if ((where && !(q->where = compile_condition(&c, where))) || hides_rows(&c, q))
+	if ((where && !(q->where = compile_condition(&c, where))) || hidden_rows_refused(&c, q))
 		return NULL;
 	if (!update)
 		return mark_targets(&c, join, stmt->u.del) ? join : NULL;

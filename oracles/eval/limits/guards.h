@@ -83,6 +83,17 @@ bool guards_refuse(
 bool guards_refuse_each(struct compiler *c, struct guarded *g, uint32_t from,
 	const struct guard *guards, size_t count);
 
+/* The same where an error was met: the server may report another one, or none. */
+static inline bool compile_reopens(struct compiler *c, enum eval_limit limit, bool met)
+{
+	if (LIKELY(!met) || c->outcome->status != EVAL_ERROR ||
+		!limit_covers(limit, c->env->flavour, c->env->version))
+		return false;
+	c->outcome->status = EVAL_OK;
+	compile_unsupported(c, limit);
+	return true;
+}
+
 /* Any expression, when its operands are compiled. */
 bool expression_refused(
 	struct compiler *c, const struct sql_expr *e, const struct node *n) MUST_CHECK;
@@ -353,5 +364,45 @@ bool inet_aton_refused(struct compiler *c, const struct eval_type *t) MUST_CHECK
 bool inet_ntoa_refused(struct compiler *c, const struct eval_type *t) MUST_CHECK;
 bool str_to_date_refused(struct compiler *c, struct node *const *args) MUST_CHECK;
 bool str_to_date_parts_refused(struct compiler *c, bool all) MUST_CHECK;
+
+/* Windows, by their text: a number; one over another; a key; a key that failed. */
+bool window_literal_refused(struct compiler *c, const struct sql_expr *e) MUST_CHECK;
+bool window_over_another_refused(struct compiler *c, const struct sql_window *over,
+	const struct sql_window *so_far, const struct sql_window *named) MUST_CHECK;
+bool window_key_text_refused(struct compiler *c, const struct sql_expr *key) MUST_CHECK;
+bool window_key_error_refused(struct compiler *c);
+
+/* A subquery: beside a row; with several columns. */
+bool row_and_subquery_refused(struct compiler *c, const struct node *left) MUST_CHECK;
+bool wide_subquery_refused(struct compiler *c, const struct sql_expr *e) MUST_CHECK;
+
+/* FROM: a table; a derived table; ON of an outer join; all of it with WHERE; `*`. */
+bool table_name_refused(struct compiler *c, const struct sql_table_ref *ref) MUST_CHECK;
+bool derived_table_refused(struct compiler *c, const struct sql_table_ref *ref) MUST_CHECK;
+bool outer_join_refused(
+	struct compiler *c, const struct sql_expr *text, const struct node *on) MUST_CHECK;
+/* Servers take an outer join for an inner one where a condition cannot be true of NULLs.  They think so of
+ * some that can. */
+bool hidden_rows_refused(struct compiler *c, const struct eval_query *q) MUST_CHECK;
+struct join_tree;
+bool star_of_joins_refused(struct compiler *c, const struct join_tree *j) MUST_CHECK;
+
+/* LIMIT; HAVING that failed, or names a column that is not selected; a constant that failed; INTO; WITH
+ * ROLLUP; GROUPING(). */
+bool limit_refused(struct compiler *c, const struct sql_limit *limit) MUST_CHECK;
+bool having_error_refused(struct compiler *c);
+bool having_column_refused(struct compiler *c, const struct eval_query *q) MUST_CHECK;
+bool failing_constant_refused(struct compiler *c) MUST_CHECK;
+bool select_into_refused(struct compiler *c, const struct sql_query *query) MUST_CHECK;
+bool rollup_refused(struct compiler *c, bool of_keys_and_aggregates) MUST_CHECK;
+bool grouping_arguments_refused(struct compiler *c, const struct node *n) MUST_CHECK;
+
+/* What a derived table keeps (`stored`: of a view); WITH RECURSIVE; UNION; VALUES. */
+bool kept_column_refused(struct compiler *c, const struct eval_query *q, uint32_t column,
+	bool stored) MUST_CHECK;
+bool recursive_query_refused(struct compiler *c, const struct eval_query *step) MUST_CHECK;
+bool recursive_column_refused(struct compiler *c, bool same_shape) MUST_CHECK;
+bool union_limit_refused(struct compiler *c) MUST_CHECK;
+bool values_order_refused(struct compiler *c, const struct sql_query *query) MUST_CHECK;
 
 #endif

@@ -226,3 +226,14 @@ bool quantified_subquery_refused(struct compiler *c, const struct sql_expr *e,
 
 	return guards_refuse(c, &g, guards, ARRAY_LEN(guards));
 }
+
+bool row_and_subquery_refused(struct compiler *c, const struct node *left)
+{
+	return compile_refuses(c, LIMIT_ROWS_COMPARED_WITH_SUBQUERY, node_is_row(left));
+}
+
+bool wide_subquery_refused(struct compiler *c, const struct sql_expr *e)
+{
+	return compile_refuses(
+		c, LIMIT_SUBQUERY_WITH_SEVERAL_COLUMNS, e->kind == SQL_EXPR_SUBQUERY);
+}

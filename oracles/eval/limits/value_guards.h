@@ -366,4 +366,46 @@ bool format_value_refused(
 bool conv_text_refused(struct run *run, struct span s) MUST_CHECK;
 bool inet_ntoa_value_refused(struct run *run, const struct eval_value *v) MUST_CHECK;
 
+/* Queries: what a temporary table keeps; keys; DISTINCT, GROUP BY; windows; subqueries; UNION and WITH
+ * RECURSIVE; errors in clauses that the servers need not compute. */
+struct eval_query;
+struct output;
+struct window;
+bool kept_value_refused(
+	struct run *run, const struct eval_type *type, const struct eval_value *v) MUST_CHECK;
+bool buffered_rows_refused(
+	struct run *run, const struct eval_query *q, const struct output *out) MUST_CHECK;
+bool derived_value_refused(
+	struct run *run, const struct eval_value *kept, const struct eval_value *v) MUST_CHECK;
+bool ordered_type_refused(struct run *run, const struct eval_type *type);
+bool order_key_refused(struct frame *f, const struct node *n, const struct eval_value *key);
+bool rollup_error_refused(struct run *run, const struct eval_query *q);
+bool limit_error_refused(struct run *run, const struct eval_query *q);
+bool distinct_rows_refused(struct run *run, const struct eval_query *q, size_t count) MUST_CHECK;
+bool null_groups_refused(struct run *run) MUST_CHECK;
+bool rollup_of_nothing_refused(struct run *run) MUST_CHECK;
+bool group_error_refused(struct run *run, bool computes_aggregates);
+bool grouping_refused(struct run *run, bool is_key) MUST_CHECK;
+bool nested_window_refused(struct run *run, const struct node *n, const struct eval_value *kept,
+	const struct eval_value *v) MUST_CHECK;
+bool window_result_refused(struct run *run, const struct window *w, const struct eval_value *kept,
+	const struct eval_value *v);
+bool range_refused(struct run *run, bool overflow);
+bool moving_aggregate_refused(
+	struct run *run, const struct window *w, const struct aggregate *a) MUST_CHECK;
+bool null_in_window_refused(struct run *run, const struct window *w, const struct aggregate *a,
+	const struct eval_value *key) MUST_CHECK;
+bool correlated_subquery_refused(struct frame *f, const struct eval_query *query) MUST_CHECK;
+bool subquery_error_refused(struct run *run, bool possible);
+bool quantified_rows_refused(
+	struct run *run, enum sql_op op, const struct eval_result *r) MUST_CHECK;
+bool quantified_pair_refused(struct run *run, enum sql_op op, const struct comparison *how,
+	const struct eval_value *left, const struct eval_value *v) MUST_CHECK;
+bool null_in_subquery_refused(struct run *run, const struct node *left, bool same_room) MUST_CHECK;
+bool set_value_refused(struct run *run, const struct eval_type *from, const struct eval_value *v,
+	const struct eval_type *to);
+bool recursive_value_refused(struct run *run, bool fits);
+bool recursive_error_refused(struct run *run);
+bool where_error_refused(struct run *run, const struct node *where);
+
 #endif

@@ -226,3 +226,33 @@ bool window_refused(struct compiler *c, const struct window *w)
 
 	return guards_refuse(c, &g, guards, ARRAY_LEN(guards));
 }
+
+/* ---- the text of a window ---- */
+
+bool window_literal_refused(struct compiler *c, const struct sql_expr *e)
+{
+	return compile_refuses(c, LIMIT_WINDOW_FUNCTION_NUMBER_NOT_SMALL_LITERAL,
+		!e || e->kind != SQL_EXPR_LITERAL || e->u.literal.kind != SQL_LIT_INT ||
+			e->u.literal.text.len > 9);
+}
+
+/* Something said twice is an error of one kind or another. */
+bool window_over_another_refused(struct compiler *c, const struct sql_window *over,
+	const struct sql_window *so_far, const struct sql_window *named)
+{
+	return compile_refuses(c, LIMIT_WINDOW_DEFINED_OVER_ANOTHER_IN_OTHER_WAYS,
+		(named->unit && over->parenthesised) || so_far->partition.count ||
+			(named->order && so_far->order));
+}
+
+bool window_key_text_refused(struct compiler *c, const struct sql_expr *key)
+{
+	return compile_refuses(
+		c, LIMIT_WINDOW_ORDERED_BY_LITERAL, key->kind == SQL_EXPR_LITERAL);
+}
+
+/* An alias, maybe: which names are seen here differs. */
+bool window_key_error_refused(struct compiler *c)
+{
+	return compile_reopens(c, LIMIT_ERROR_IN_WINDOW_DEFINITION, true);
+}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* WITH: common table expressions, recursive ones too. */
+#include "eval/limits/guards.h"
 #include "eval/query/query.h"
 
 #include "server/errors.h"
@@ -50,17 +51,9 @@ bool settle_columns(struct compiler *c, struct eval_query *q, bool stored)
 		return true;
 	}
 	for (uint32_t i = 0; i < q->column_count; i++) {
-		const struct eval_type *t = &q->types[i];
-
 		q->types[i].own_scale = false;
-		if (stored && (t->kind == EVAL_T_BIT || t->kind == EVAL_T_FLOAT || t->zerofill)) {
-			compile_unsupported(c, LIMIT_BIT_FLOAT_AND_ZEROFILL_OF_VIEW_PUT_INTO_TABLE);
+		if (kept_column_refused(c, q, i, stored))
 			return false;
-		}
-		if (q->kind == QUERY_SELECT && node_is_cut(c->env, q->items[i])) {
-			compile_unsupported(c, LIMIT_TEXT_OF_NUMBER_THAT_TMP_TABLE_MAY_CUT);
-			return false;
-		}
 	}
 	return true;
 }
@@ -164,16 +157,14 @@ static struct eval_query *compile_recursive(
 	if (q->left->column_count != q->right->column_count)
 		return (struct eval_query *)compile_error(
 			c, ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT, "queries with different numbers of columns");
-	if (q->right->grouped || q->right->window_count)
-		return compile_unsupported(
-			c, LIMIT_RECURSIVE_CTE_OF_ANOTHER_FORM);
+	if (recursive_query_refused(c, q->right))
+		return NULL;
 	q->column_count = q->left->column_count;
 	q->names = q->left->names;
 	q->types = q->left->types;
 	for (uint32_t i = 0; i < q->column_count; i++) {
-		if (!same_shape(&q->types[i], &q->right->types[i]))
-			return compile_unsupported(
-				c, LIMIT_RECURSIVE_CTE_WHOSE_COLUMNS_CHANGE_THEIR_TYPE);
+		if (recursive_column_refused(c, same_shape(&q->types[i], &q->right->types[i])))
+			return NULL;
 	}
 	q->outer_reach = q->left->outer_reach > q->right->outer_reach ? q->left->outer_reach
 								      : q->right->outer_reach;

@@ -73,10 +73,8 @@ static bool star_of_using(struct expanded *x, const struct eval_query *q, const 
 	const struct join_tree *j = q->from;
 	uint32_t first, second;
 
-	if (j->kind == JOIN_TABLE || j->left->kind != JOIN_TABLE || j->right->kind != JOIN_TABLE) {
-		compile_unsupported(x->c, LIMIT_OVER_SEVERAL_NATURAL_OR_USING_JOINS);
+	if (star_of_joins_refused(x->c, j))
 		return false;
-	}
 	first = j->left->table; /* the side whose columns are kept */
 	second = j->right->table;
 	for (uint32_t i = 0; i < scope->tables[first].column_count; i++) {
@@ -218,16 +216,8 @@ bool compile_limit(struct compiler *c, const struct sql_limit *limit, struct nod
 	*count = *offset = NULL;
 	if (!limit)
 		return true;
-	if (limit->with_ties || limit->rows_examined) {
-		compile_unsupported(c, LIMIT_LIMIT_ROWS_EXAMINED_WITH_TIES);
+	if (limit_refused(c, limit))
 		return false;
-	}
-	/* A name is a variable of a stored program, whose value is not known; it is no column. */
-	if ((limit->count && limit->count->kind != SQL_EXPR_LITERAL) ||
-		(limit->offset && limit->offset->kind != SQL_EXPR_LITERAL)) {
-		compile_unsupported(c, LIMIT_LIMIT_NOT_NUMBER);
-		return false;
-	}
 	if (limit->count && !(*count = compile_value(c, limit->count)))
 		return false;
 	if (limit->offset && !(*offset = compile_value(c, limit->offset)))
@@ -358,26 +348,18 @@ static bool compile_having(struct compiler *c, struct eval_query *q, const struc
 		return true;
 	q->having = compile_condition(c, query->u.select.having);
 	if (!q->having) {
-		/* The server looks for its columns first: see having_sees(). */
-		if (c->outcome->status == EVAL_ERROR && c->outcome->error != ER_BAD_FIELD_ERROR) {
-			c->outcome->status = EVAL_OK;
-			outcome_unsupported(c->outcome, LIMIT_ERROR_IN_HAVING);
-		}
+		having_error_refused(c);
 		return false;
 	}
 	if (!having_sees(q, q->having)) {
-		if (q->table_count == 1)
+		if (!having_column_refused(c, q))
 			compile_error(c, ER_BAD_FIELD_ERROR, "a column in HAVING that is not selected");
-		else
-			compile_unsupported(c, LIMIT_COLUMN_IN_HAVING_NOT_SELECTED);
 		return false;
 	}
 	q->having->nested = true; /* its truth is used, not its value */
 	/* The optimizer decides whether HAVING or the select list is computed first. */
-	if (c->failing_constant) {
-		compile_unsupported(c, LIMIT_CONSTANT_THAT_FAILS_IN_CONDITION);
+	if (failing_constant_refused(c))
 		return false;
-	}
 	return true;
 }
 
@@ -422,7 +404,7 @@ static struct eval_query *compile_select(struct compiler *c, struct eval_query *
 	scope->extremes = items_ask_for_extremes(query->u.select.items);
 	if (query->u.select.where && !(q->where = compile_condition(c, query->u.select.where)))
 		return NULL;
-	if (hides_rows(c, q))
+	if (hidden_rows_refused(c, q))
 		return NULL;
 	if (!compile_select_list(c, q, query) || !compile_groups(c, q, query) ||
 		!compile_having_and_order(c, q, query))
@@ -453,10 +435,10 @@ struct eval_query *compile_query(struct compiler *c, const struct sql_query *que
 
 	if (c->failed)
 		return NULL;
-	if (query->into)
-		return compile_unsupported(c, LIMIT_SELECT_INTO);
+	if (select_into_refused(c, query))
+		return NULL;
 	if (++c->depth > 200)
-		return compile_unsupported(c, LIMIT_QUERIES_NESTED_TOO_DEEPLY);
+		return compile_gives_up(c, LIMIT_QUERIES_NESTED_TOO_DEEPLY);
 	scope->outer = outer;
 	c->scope = scope;
 	if (!compile_ctes(c, query->with, outer, &ctes))
@@ -476,13 +458,12 @@ struct eval_query *compile_query(struct compiler *c, const struct sql_query *que
 		done = compile_values_query(c, q, query);
 		break;
 	case SQL_QUERY_TABLE:
-		done = compile_unsupported(c, LIMIT_TABLE_T);
+		done = compile_gives_up(c, LIMIT_TABLE_T);
 		break;
 	case SQL_QUERY_PAREN:
 		/* The inner query's own order is lost behind the outer one's, its limit is not:
 		 * a union of one. */
-		done = compile_unsupported(
-			c, LIMIT_PARENTHESISED_QUERY_WITH_TWO_TAILS);
+		done = compile_gives_up(c, LIMIT_PARENTHESISED_QUERY_WITH_TWO_TAILS);
 		break;
 	}
 	if (done && !compile_limit(c, query->limit, &q->limit, &q->offset))

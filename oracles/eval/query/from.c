@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* FROM compiled: tables, joins, USING; and joins of which servers lose rows. */
+#include "eval/limits/guards.h"
 #include "eval/query/query.h"
 
 #include "eval/operator/comparison.h"
@@ -78,14 +79,11 @@ static struct join_tree *from_name(struct from_state *s, const struct sql_table_
 	struct from_table from = {.ref = ref};
 	struct span alias = ref->alias.ptr ? ref->alias : name->name;
 
-	if (ref->u.name.partitions)
-		return compile_unsupported(s->c, LIMIT_PARTITION);
-	if (ref->system_time != SQL_SYSTEM_TIME_NONE || ref->u.name.portion.ptr)
-		return compile_unsupported(s->c, LIMIT_FOR_SYSTEM_TIME);
+	if (table_name_refused(s->c, ref))
+		return NULL;
 	if (cte) {
 		if (!cte->query && !cte->start)
-			return compile_unsupported(
-				s->c, LIMIT_RECURSIVE_CTE_OF_ANOTHER_FORM);
+			return compile_gives_up(s->c, LIMIT_RECURSIVE_CTE_OF_ANOTHER_FORM);
 		from.derived = cte->query;
 		from.cte = cte->query ? NULL : (struct cte *)(uintptr_t)cte;
 		from.ref = NULL;
@@ -190,118 +188,6 @@ static bool merge_columns(struct from_state *s, const struct sql_table_ref *ref,
 	return true;
 }
 
-/* NOT (b.c IS NOT NULL), b.c IS NULL OR ...: MySQL 9.7 asks it once and keeps the answer for all rows. */
-static bool nests_null(const struct sql_expr *e, bool within)
-{
-	if (e->kind == SQL_EXPR_UNARY && (e->op == SQL_OP_NOT || e->op == SQL_OP_BANG))
-		return nests_null(e->u.binary.left, true);
-	if (e->kind == SQL_EXPR_BINARY &&
-		(e->op == SQL_OP_AND || e->op == SQL_OP_OR || e->op == SQL_OP_XOR)) {
-		within |= e->op != SQL_OP_AND;
-		return nests_null(e->u.binary.left, within) || nests_null(e->u.binary.right, within);
-	}
-	return within && e->kind == SQL_EXPR_IS;
-}
-
-static bool is_rounded_in(const struct node *constant, const struct eval_type *column)
-{
-	const struct eval_type *t = &constant->type;
-
-	if (column->kind == EVAL_T_DOUBLE || column->kind == EVAL_T_FLOAT || type_is_string(column))
-		return false;
-	if (!type_is_string(t))
-		return t->kind == EVAL_T_DOUBLE || t->kind == EVAL_T_FLOAT ||
-		       (t->kind != EVAL_T_INT && t->decimals > column->decimals);
-	if (!constant->literal || constant->u.value.kind != EVAL_STRING)
-		return true;
-	for (size_t i = 0; i < constant->u.value.s.len; i++) {
-		char byte = constant->u.value.s.ptr[i];
-
-		if (byte == '.' || (!type_is_temporal(column) && (byte < '0' || byte > '9')))
-			return true;
-	}
-	return false;
-}
-
-/* b.id = 1.1: where id has an index the servers look for 1 there, and ask no more. */
-static bool meets_rounded(const struct node *n)
-{
-	if (!n->expr || n->arg_count != 2 ||
-		!(n->expr->kind == SQL_EXPR_IN ||
-			(n->expr->kind == SQL_EXPR_BINARY && n->expr->op == SQL_OP_EQ)))
-		return false;
-	for (int i = 0; i < 2; i++) {
-		if (n->args[i]->column && n->args[1 - i]->constant &&
-			is_rounded_in(n->args[1 - i], &n->args[i]->type))
-			return true;
-	}
-	return false;
-}
-
-static bool joins_outer(const struct join_tree *j)
-{
-	return j && j->kind != JOIN_TABLE && (j->kind == JOIN_LEFT || joins_outer(j->left) || joins_outer(j->right));
-}
-
-/* (1, b.c) <> (2, 3) is true where b.c is NULL; the servers think that it cannot be, and drop such rows. */
-static bool denies_rows(const struct node *n)
-{
-	if (n->expr && n->expr->kind == SQL_EXPR_BINARY && n->expr->op == SQL_OP_AND) {
-		for (uint32_t i = 0; i < n->arg_count; i++) {
-			if (denies_rows(n->args[i]))
-				return true;
-		}
-		return false;
-	}
-	/* Equal to something, or IN a list: never true of a NULL. */
-	return compares_rows(n) &&
-	       !(n->expr && ((n->expr->kind == SQL_EXPR_BINARY && n->expr->op == SQL_OP_EQ) ||
-				    (n->expr->kind == SQL_EXPR_IN && !n->expr->negated)));
-}
-
-static bool is_case(const struct node *n)
-{
-	return n->expr && n->expr->kind == SQL_EXPR_CASE;
-}
-
-/* Functions that are not NULL though an argument is. */
-static bool outlives_null(const struct node *n)
-{
-	static const char *const names[] = {
-		"char", "elt", "export_set", "field", "interval", "make_set", "quote", "replace"};
-
-	for (size_t i = 0; n->expr && n->expr->kind == SQL_EXPR_CALL && i < ARRAY_LEN(names); i++) {
-		if (span_ieq_str(n->expr->u.call.name, names[i]))
-			return true;
-	}
-	return false;
-}
-
-static bool rejects_null(const struct node *n)
-{
-	return denies_rows(n) || node_any(n, outlives_null);
-}
-
-static bool on_rejects_null(const struct join_tree *j)
-{
-	return j->kind != JOIN_TABLE && ((j->on && rejects_null(j->on)) || on_rejects_null(j->left) ||
-						on_rejects_null(j->right));
-}
-
-bool hides_rows(struct compiler *c, const struct eval_query *q)
-{
-	/* CASE NULL WHEN ... in any query. */
-	if (c->env->flavour == SQL_MARIADB && c->env->version < 101100 && q->where && node_any(q->where, is_case)) {
-		compile_unsupported(c, LIMIT_CASE_IN_CONDITION_OF_OLDER_RELEASES);
-		return true;
-	}
-	if (!joins_outer(q->from) || !((q->where && rejects_null(q->where)) ||
-					     (q->table_count > 2 && on_rejects_null(q->from))))
-		return false;
-	compile_unsupported(c, LIMIT_ELT_AND_KIN_IN_CONDITION_BEHIND_OUTER_JOIN);
-	return true;
-}
-
 static struct join_tree *from_join(struct from_state *s, const struct sql_table_ref *ref)
 {
 	struct join_tree *j = arena_zero(s->c->arena, sizeof(*j)), *l, *r;
@@ -329,13 +215,8 @@ static struct join_tree *from_join(struct from_state *s, const struct sql_table_
 		s->c->scope = saved;
 		if (!j->on)
 			return NULL;
-		if (outer && s->c->env->flavour == SQL_MYSQL && s->c->env->version >= 80100 &&
-			nests_null(ref->u.join.on, false))
-			return compile_unsupported(
-				s->c, LIMIT_MYSQL_IS_NULL_WITHIN_OR_OR_NOT_IN_ON_OF_OUTER_JOIN);
-		if (outer && node_any(j->on, meets_rounded))
-			return compile_unsupported(
-				s->c, LIMIT_COLUMN_CONSTANT_THAT_ROUNDS_IN_ON_OF_OUTER_JOIN);
+		if (outer && outer_join_refused(s->c, ref->u.join.on, j->on))
+			return NULL;
 	}
 	return j;
 }
@@ -373,11 +254,8 @@ static struct join_tree *from_ref(struct from_state *s, const struct sql_table_r
 	case SQL_TABLE_NAME:
 		return from_name(s, ref);
 	case SQL_TABLE_DERIVED:
-		if (ref->u.derived.lateral)
-			return compile_unsupported(s->c, LIMIT_LATERAL);
-		if (ref->system_time != SQL_SYSTEM_TIME_NONE)
-			return compile_unsupported(
-				s->c, LIMIT_DERIVED_TABLE_OF_ANOTHER_TIME);
+		if (derived_table_refused(s->c, ref))
+			return NULL;
 		/* A derived table sees nothing of the queries around it but, in MySQL, columns
 		 * of the outer query; that is left out. */
 		from.derived = compile_query(s->c, ref->u.derived.query, NULL, s->ctes);
@@ -391,7 +269,7 @@ static struct join_tree *from_ref(struct from_state *s, const struct sql_table_r
 	case SQL_TABLE_NEST:
 		return from_list(s, ref->u.nest);
 	case SQL_TABLE_FUNC:
-		return compile_unsupported(s->c, LIMIT_JSON_TABLE);
+		return compile_gives_up(s->c, LIMIT_JSON_TABLE);
 	}
 	return NULL;
 }

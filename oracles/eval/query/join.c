@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "eval/limits/value_guards.h"
 #include "eval/operator/comparison.h"
 #include "eval/query/query.h"
 
@@ -45,7 +46,7 @@ static uint32_t *combo_add(struct run *run, struct combos *c)
 		c->capacity = capacity;
 	}
 	if (c->count >= run->rows_max)
-		run_unsupported(run, LIMIT_MORE_ROWS_THAN_BOUND_ALLOWS);
+		run_gives_up(run, LIMIT_MORE_ROWS_THAN_BOUND_ALLOWS);
 	return c->data + c->width * c->count++;
 }
 
@@ -123,12 +124,8 @@ static bool check_digits(struct run *run, const struct eval_query *q, const stru
 		for (uint32_t k = 0; k < q->column_count; k++) {
 			struct eval_value v = materialized(run, &q->types[k], rows->row[i][k]);
 
-			if (v.kind == EVAL_DECIMAL &&
-				decimal_compare(v.dec, rows->row[i][k].dec) != 0) {
-				run_unsupported(
-					run, LIMIT_QUOTIENTS_WITH_MORE_DIGITS_IN_DERIVED_TABLE);
+			if (derived_value_refused(run, &v, &rows->row[i][k]))
 				return false;
-			}
 		}
 	}
 	return true;
@@ -150,7 +147,7 @@ static bool load_rows(const struct eval_query *q, const struct frame *outer, str
 			if (!run_query(from->derived, run, outer, &result))
 				return false;
 			if (result.open_count) {
-				run_unsupported(run, LIMIT_LIMIT_THAT_CUTS_BETWEEN_EQUAL_ROWS);
+				run_gives_up(run, LIMIT_LIMIT_THAT_CUTS_BETWEEN_EQUAL_ROWS);
 				return false;
 			}
 			rows[t] = (struct eval_rows){result.rows, result.row_count};
@@ -160,22 +157,11 @@ static bool load_rows(const struct eval_query *q, const struct frame *outer, str
 		}
 		if (!run->source ||
 			!run->source->rows(run->source->ctx, from->base, from->ref, &rows[t])) {
-			run_unsupported(run, LIMIT_TABLE_WHOSE_ROWS_ARE_NOT_KNOWN);
+			run_gives_up(run, LIMIT_TABLE_WHOSE_ROWS_ARE_NOT_KNOWN);
 			return false;
 		}
 	}
 	return true;
-}
-
-/* In which order a server evaluates the parts of a WHERE clause is its own affair, and so whether
- * it meets an error. */
-static void open_error(const struct node *where, struct run *run)
-{
-	if (run->outcome->status != EVAL_ERROR ||
-		(where->op != SQL_OP_AND && where->op != SQL_OP_OR))
-		return;
-	run->outcome->status = EVAL_OK;
-	outcome_unsupported(run->outcome, LIMIT_ERROR_IN_WHERE_WITH_AND_OR_OR);
 }
 
 /* ---- the quick way ---- */
@@ -812,7 +798,7 @@ bool run_from(const struct eval_query *q, struct frame *f, struct eval_rows *row
 			frame_set(q, f, rows, match);
 			if (!node_is_true(q->where, f)) {
 				if (f->run->failed) {
-					open_error(q->where, f->run);
+					where_error_refused(f->run, q->where);
 					return false;
 				}
 				continue;

@@ -76,9 +76,6 @@ struct cte {
 	struct cte *next;
 };
 
-/* Servers take an outer join for an inner one where a condition cannot be true of NULLs.  They think so of some that
- * can: then, unsupported. */
-bool hides_rows(struct compiler *c, const struct eval_query *q);
 struct eval_query *compile_query(struct compiler *c, const struct sql_query *query,
 	struct scope *outer, const struct cte *ctes);
 bool run_query(const struct eval_query *q, struct run *run, const struct frame *outer,

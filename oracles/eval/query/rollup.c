@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* GROUP BY ... WITH ROLLUP and GROUPING(). */
+#include "eval/limits/guards.h"
+#include "eval/limits/value_guards.h"
 #include "eval/query/query.h"
 
 #include "server/errors.h"
@@ -86,9 +88,7 @@ bool compile_rollup(struct compiler *c, struct eval_query *q, const struct sql_q
 	for (const struct sql_order *o = query->order; o; o = o->next)
 		good &= !asks_query(o->expr);
 	good = good && (!q->having || only_keys(q, q->having)) && !asks_query(query->u.select.having);
-	if (!good)
-		compile_unsupported(c, LIMIT_WITH_ROLLUP_OF_OTHER_THAN_COLUMNS_AND_AGGREGATES);
-	return good;
+	return !rollup_refused(c, good);
 }
 
 static struct eval_value run_grouping(const struct node *n, struct frame *f)
@@ -98,13 +98,13 @@ static struct eval_value run_grouping(const struct node *n, struct frame *f)
 	for (uint32_t i = 0; i < n->arg_count; i++) {
 		uint32_t k = 0;
 
-		if (!f->rollup)
-			return run_unsupported(f->run, LIMIT_GROUPING_OUTSIDE_OF_WITH_ROLLUP);
+		if (grouping_refused(f->run, f->rollup))
+			return EVAL_NULL_VALUE;
 		while (k < f->rollup->group_count &&
 			!same_column(n->args[i], f->rollup->group[k].node))
 			k++;
-		if (k == f->rollup->group_count)
-			return run_unsupported(f->run, LIMIT_GROUPING_OUTSIDE_OF_WITH_ROLLUP);
+		if (grouping_refused(f->run, k < f->rollup->group_count))
+			return EVAL_NULL_VALUE;
 		bits = bits << 1 | (k >= f->rollup_kept);
 	}
 	return eval_int((int64_t)bits);
@@ -116,10 +116,8 @@ struct node *compile_grouping(struct compiler *c, const struct sql_expr *e)
 
 	if (!compile_list(c, &e->u.call.args, n->args))
 		return NULL;
-	for (uint32_t i = 0; i < n->arg_count; i++) {
-		if (!n->args[i]->column || n->args[i]->u.at.depth)
-			return compile_unsupported(c, LIMIT_GROUPING_OF_NO_COLUMN);
-	}
+	if (grouping_arguments_refused(c, n))
+		return NULL;
 	n->type = type_int(false);
 	return n;
 }

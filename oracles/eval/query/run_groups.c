@@ -2,6 +2,7 @@
 /* The rows of a SELECT with groups: GROUP BY, aggregates, WITH ROLLUP. */
 #include <string.h>
 
+#include "eval/limits/value_guards.h"
 #include "eval/query/query.h"
 #include "eval/query/run_query.h"
 
@@ -56,7 +57,7 @@ static bool select_group(const struct eval_query *q, struct frame *f, const stru
 			null_keys(q, f, group->kept);
 		keep = f->windows || !q->having || node_is_true(q->having, f);
 		if (i && keep != kept) {
-			run_unsupported(f->run, LIMIT_COLUMN_THAT_GROUP_BY_LEAVES_OPEN);
+			run_gives_up(f->run, LIMIT_COLUMN_THAT_GROUP_BY_LEAVES_OPEN);
 			break;
 		}
 		kept = keep;
@@ -70,7 +71,7 @@ static bool select_group(const struct eval_query *q, struct frame *f, const stru
 			first_keys = keys;
 		} else if (!rows_are_same(first, columns, width) ||
 			   (!w && !rows_are_same(first_keys, keys, q->order_count))) {
-			run_unsupported(f->run, LIMIT_COLUMN_THAT_GROUP_BY_LEAVES_OPEN);
+			run_gives_up(f->run, LIMIT_COLUMN_THAT_GROUP_BY_LEAVES_OPEN);
 			break;
 		}
 	}
@@ -137,15 +138,12 @@ static bool loses_null_groups(const struct eval_query *q, struct run *run,
 		desc |= q->order[k].desc;
 	for (uint32_t k = 0; k < q->group_count; k++)
 		desc |= q->group[k].desc;
-	for (uint32_t k = 0; k < q->group_count && desc && run->env->flavour == SQL_MARIADB; k++) {
+	for (uint32_t k = 0; k < q->group_count && desc; k++) {
 		if (q->group[k].node->type.kind != EVAL_T_DECIMAL || q->group[k].node->column)
 			continue;
 		for (size_t i = 0; i < count; i++) {
-			if (keys[i][k].kind == EVAL_NULL) {
-				run_unsupported(
-					run, LIMIT_MARIADB_NULL_AMONG_COMPUTED_DECIMALS_GROUPED_DESC);
+			if (keys[i][k].kind == EVAL_NULL && null_groups_refused(run))
 				return true;
-			}
 		}
 	}
 	return false;
@@ -156,10 +154,8 @@ static bool add_rollups(const struct eval_query *q, struct frame *f, const struc
 	const uint32_t *matches, const struct sort *sort, const uint32_t *index, size_t count,
 	struct group *groups, size_t *group_count)
 {
-	if (!count && f->run->env->flavour == SQL_MYSQL) {
-		run_unsupported(f->run, LIMIT_MYSQL_WITH_ROLLUP_OF_NO_ROWS);
+	if (!count && rollup_of_nothing_refused(f->run))
 		return false;
-	}
 	for (uint32_t kept = 0; kept < q->group_count; kept++) {
 		struct sort prefix = *sort;
 		size_t from = 0;
@@ -211,9 +207,7 @@ bool select_groups(const struct eval_query *q, struct frame *f, const struct eva
 				f->run, &q->group[k].node->type, node_run(q->group[k].node, f));
 		keys[i] = key;
 	}
-	/* The server computes them row by row, and may have met another error before. */
-	if (run_erred(f->run) && aggregates_computed(q))
-		run_open_error(f->run, LIMIT_ERROR_IN_GROUP_BY_WITH_AGGREGATES_OF_COMPUTED);
+	group_error_refused(f->run, aggregates_computed(q));
 	if (f->run->failed || loses_null_groups(q, f->run, keys, count))
 		return false;
 	sort.keys = keys;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eval/limits/value_guards.h"
 #include "eval/operator/comparison.h"
 #include "eval/query/query.h"
 #include "eval/query/run_query.h"
@@ -11,38 +12,13 @@
 
 /* ---- order ---- */
 
-/* A DOUBLE with more decimals than its type: a temporary table rounds it. */
-static bool beyond_decimals(const struct eval_type *type, double d)
-{
-	double scaled;
-
-	if (type->decimals >= EVAL_NOT_FIXED)
-		return false;
-	scaled = d * pow(10, type->decimals);
-	return fabs(scaled - rint(scaled)) > 1e-3 || (scaled != 0 && rint(scaled) == 0);
-}
-
 struct eval_value materialized(struct run *run, const struct eval_type *type, struct eval_value v)
 {
 	struct decimal d;
 
 	v = require_known(run, v);
-	if (v.kind == EVAL_DOUBLE && v.d == 0 && signbit(v.d))
-		return run_unsupported(run, LIMIT_NEGATIVE_ZERO_SORTED_OR_GROUPED);
-	/* The temporary table's column has a width, and cuts what is larger; it prints other digits
-	 * than the expression where there are very many. */
-	if (v.kind == EVAL_DOUBLE && type->decimals < EVAL_NOT_FIXED &&
-		(fabs(v.d) >= 1e15 || type->decimals > 15))
-		return run_unsupported(run, LIMIT_LARGE_DOUBLE_WITH_DECIMALS_GROUPED);
-	if (v.kind == EVAL_DOUBLE && beyond_decimals(type, v.d))
-		return run_unsupported(run, LIMIT_DOUBLE_OF_MORE_DECIMALS_THAN_COLUMN);
-	if (v.kind == EVAL_DECIMAL && decimal_int_digits(v.dec) + type->decimals > DECIMAL_PRECISION_MAX)
-		return run_unsupported(run, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS);
-	if (v.kind == EVAL_DECIMAL && v.dec->neg && type->is_unsigned)
-		return run_unsupported(run, LIMIT_NEGATIVE_DECIMAL_UNSIGNED_SORTED_OR_GROUPED);
-	if (v.kind == EVAL_DECIMAL && type->roomless &&
-		(run->env->flavour == SQL_MARIADB || run->env->version < 90700))
-		return run_unsupported(run, LIMIT_QUOTIENT_BY_QUOTIENT_SORTED_OR_GROUPED);
+	if (kept_value_refused(run, type, &v))
+		return EVAL_NULL_VALUE;
 	if (v.kind != EVAL_DECIMAL || type->kind != EVAL_T_DECIMAL ||
 		v.dec->scale <= type->decimals ||
 		!decimal_round(v.dec, type->decimals, DECIMAL_HALF_UP, &d))
@@ -69,13 +45,12 @@ int order_values(struct run *run, const struct eval_type *type, const struct eva
 		int c = collation_compare(type->collation, a->s, b->s, &unknown);
 
 		if (unknown)
-			run_unsupported(run, LIMIT_CHARACTERS_WHOSE_WEIGHT_IS_NOT_KNOWN);
+			run_gives_up(run, LIMIT_CHARACTERS_WHOSE_WEIGHT_IS_NOT_KNOWN);
 		return c;
 	}
 	if (type->kind == EVAL_T_ENUM || type->kind == EVAL_T_SET)
 		how.as = type_int(true); /* by number */
-	if (type->kind == EVAL_T_JSON)
-		run_unsupported(run, LIMIT_COMPARING_JSON_VALUES);
+	ordered_type_refused(run, type);
 	return compare_as(run, &how, type, a, type, b, &null);
 }
 
@@ -155,33 +130,6 @@ const struct eval_value *run_nodes(
 	return values;
 }
 
-/* CAST(230 AS DATE), which is NULL: MariaDB sorts it as the 30th of February. */
-static bool is_number_of_no_date(const struct node *n, const struct eval_value *v, struct frame *f)
-{
-	bool casts = n->expr && (n->expr->kind == SQL_EXPR_CAST ||
-					(n->expr->kind == SQL_EXPR_CALL &&
-						span_ieq_str(n->expr->u.call.name, "date")));
-
-	return casts && v->kind == EVAL_NULL && type_is_temporal(&n->type) &&
-	       f->run->env->flavour == SQL_MARIADB && n->arg_count == 1 &&
-	       type_is_number(&n->args[0]->type) && node_run(n->args[0], f).kind != EVAL_NULL;
-}
-
-/* A computed text of latin1_bin or ascii_bin: MariaDB sorts it with blanks behind it, or without. */
-static bool is_padded_or_not(const struct node *n, const struct eval_value *v, const struct run *run)
-{
-	if (run->env->flavour != SQL_MARIADB || n->column || v->kind != EVAL_STRING ||
-		!type_is_string(&n->type) || n->type.collation == COLLATION_BINARY ||
-		!collation_is_bin(n->type.collation) ||
-		charset_max_bytes(collation_charset(n->type.collation)) > 1)
-		return false;
-	for (size_t i = 0; i < v->s.len; i++) {
-		if ((unsigned char)v->s.ptr[i] <= ' ')
-			return true;
-	}
-	return false;
-}
-
 const struct eval_value *run_order_keys(const struct eval_query *q, struct frame *f)
 {
 	struct eval_value *keys = arena_alloc(f->run->arena, (q->order_count + 1) * sizeof(*keys));
@@ -189,10 +137,7 @@ const struct eval_value *run_order_keys(const struct eval_query *q, struct frame
 	for (uint32_t i = 0; i < q->order_count; i++) {
 		keys[i] = materialized(
 			f->run, &q->order[i].node->type, node_run(q->order[i].node, f));
-		if (is_number_of_no_date(q->order[i].node, &keys[i], f))
-			run_unsupported(f->run, LIMIT_NUMBER_NOT_DATE_CAST_TO_ONE_AND_SORTED);
-		if (is_padded_or_not(q->order[i].node, &keys[i], f->run))
-			run_unsupported(f->run, LIMIT_COMPUTED_ONE_BYTE_BIN_TEXT_SORTED);
+		order_key_refused(f, q->order[i].node, &keys[i]);
 	}
 	return keys;
 }
@@ -319,7 +264,7 @@ static bool cut_rows(const struct eval_query *q, struct run *run, struct eval_re
 	}
 	for (size_t i = start; i < from; i++) {
 		if (!rows_are_same(rows[i], rows[from], q->column_count)) {
-			run_unsupported(run, LIMIT_OFFSET_THAT_CUTS_BETWEEN_EQUAL_ROWS);
+			run_gives_up(run, LIMIT_OFFSET_THAT_CUTS_BETWEEN_EQUAL_ROWS);
 			return false;
 		}
 	}
@@ -327,7 +272,7 @@ static bool cut_rows(const struct eval_query *q, struct run *run, struct eval_re
 		for (size_t i = from + 1; i < count && (!groups || groups[i] == groups[from]);
 			i++) {
 			if (!rows_are_same(rows[i], rows[from], q->column_count)) {
-				run_unsupported(run, LIMIT_OFFSET_THAT_CUTS_BETWEEN_EQUAL_ROWS);
+				run_gives_up(run, LIMIT_OFFSET_THAT_CUTS_BETWEEN_EQUAL_ROWS);
 				return false;
 			}
 		}
@@ -349,63 +294,14 @@ static bool cut_rows(const struct eval_query *q, struct run *run, struct eval_re
 	return true;
 }
 
-/* IF(x, 0.5, 1) is 1, and 1.0 out of a temporary table. */
-static bool scales_known(const struct eval_query *q, const struct output *out)
-{
-	for (uint32_t k = 0; k < q->column_count && q->buffered; k++) {
-		if (!q->types[k].own_scale)
-			continue;
-		for (size_t i = 0; i < out->count; i++) {
-			const struct eval_value *v = &out->rows[i][k];
-
-			if (v->kind == EVAL_DECIMAL && v->dec->scale < q->types[k].decimals)
-				return false;
-		}
-	}
-	return true;
-}
-
-/* A temporary table has of no DECIMAL more than 65 digits; MariaDB's has less room for a DOUBLE than its digits need,
- * and no negative zero, and of a DECIMAL UNSIGNED no negative, which `du1 - du2` may be. */
-static bool numbers_known(const struct eval_query *q, const struct run *run, const struct output *out)
-{
-	bool mariadb = run->env->flavour == SQL_MARIADB;
-
-	for (uint32_t k = 0; k < q->column_count && q->buffered; k++) {
-		if (q->kind != QUERY_SELECT || !type_is_number(&q->types[k]) || q->items[k]->column)
-			continue;
-		for (size_t i = 0; i < out->count; i++) {
-			const struct eval_value *v = &out->rows[i][k];
-
-			if (v->kind == EVAL_DOUBLE && mariadb &&
-				(fabs(v->d) >= 1e15 || (v->d == 0 && signbit(v->d)) ||
-					beyond_decimals(&q->types[k], v->d)))
-				return false;
-			if (v->kind == EVAL_DECIMAL &&
-				decimal_int_digits(v->dec) + q->types[k].decimals > DECIMAL_PRECISION_MAX)
-				return false;
-			if (v->kind == EVAL_DECIMAL && mariadb &&
-				((v->dec->neg && q->types[k].is_unsigned) || q->types[k].roomless))
-				return false;
-		}
-	}
-	return true;
-}
-
 static bool finish_rows(
 	const struct eval_query *q, struct run *run, struct output *out, struct eval_result *r)
 {
 	const struct eval_value **rows = out->rows;
 	uint32_t *groups = NULL;
 
-	if (!scales_known(q, out)) {
-		run_unsupported(run, LIMIT_MYSQL_IF_OF_SEVERAL_SCALES_IN_TMP_TABLE);
+	if (buffered_rows_refused(run, q, out))
 		return false;
-	}
-	if (!numbers_known(q, run, out)) {
-		run_unsupported(run, LIMIT_NUMBER_THAT_TEMPORARY_TABLE_KEEPS_OTHERWISE);
-		return false;
-	}
 	memset(r, 0, sizeof(*r));
 	r->column_count = q->column_count;
 	r->names = q->names;
@@ -432,24 +328,6 @@ static bool finish_rows(
 	return !(q->limit || q->offset) || cut_rows(q, run, r, groups, rows);
 }
 
-static bool all_constant_items(const struct eval_query *q)
-{
-	for (uint32_t i = 0; i < q->column_count; i++) {
-		if (!q->items[i]->constant)
-			return false;
-	}
-	return true;
-}
-
-static bool distinct_order_known(const struct eval_query *q)
-{
-	for (uint32_t i = 0; i < q->order_count; i++) {
-		if (q->order[i].item == UINT32_MAX && !q->order[i].node->constant)
-			return false;
-	}
-	return true;
-}
-
 static bool run_whole(const struct eval_query *q, struct run *run, const struct frame *outer,
 	struct eval_result *result)
 {
@@ -467,27 +345,11 @@ static bool run_whole(const struct eval_query *q, struct run *run, const struct 
 			return false;
 		good = q->grouped ? select_groups(q, &f, rows, matches, count, &out)
 				  : select_rows(q, &f, rows, matches, count, &out);
-		/* LIMIT may end it before. */
-		if (!good && q->rollup && run->outcome->status == EVAL_ERROR) {
-			run->outcome->status = EVAL_OK;
-			outcome_unsupported(run->outcome, LIMIT_ERROR_IN_WITH_ROLLUP);
-		}
+		if (!good)
+			rollup_error_refused(run, q);
 		if (good && q->distinct) {
-			if (q->order_count && !distinct_order_known(q)) {
-				run_unsupported(run, LIMIT_DISTINCT_ORDERED_BY_NOT_SELECTED);
+			if (distinct_rows_refused(run, q, out.count))
 				return false;
-			}
-			if (q->offset && all_constant_items(q)) {
-				/* MariaDB does not count the duplicates that OFFSET skips. */
-				run_unsupported(run, LIMIT_DISTINCT_CONSTANTS_WITH_OFFSET);
-				return false;
-			}
-			/* MariaDB 10.5 to 11.8 take them for constants, and give one row. */
-			if (run->env->flavour == SQL_MARIADB && q->group_count && out.count > 1 &&
-				counts_alone(q)) {
-				run_unsupported(run, LIMIT_DISTINCT_OF_WHAT_COUNT_AND_KIN_MAKE);
-				return false;
-			}
 			good = make_distinct(q, run, &out);
 		}
 		break;
@@ -515,9 +377,8 @@ bool run_query(const struct eval_query *q, struct run *run, const struct frame *
 {
 	bool good = run_whole(q, run, outer, result);
 
-	/* The server does not compute what LIMIT leaves out, or does. */
-	if (!good && q->limit && run_erred(run))
-		run_open_error(run, LIMIT_ERROR_IN_QUERY_WITH_LIMIT);
+	if (!good)
+		limit_error_refused(run, q);
 	return good;
 }
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "eval/limits/value_guards.h"
 #include "eval/query/query.h"
 #include "eval/query/run_query.h"
 
@@ -27,7 +28,7 @@ bool make_distinct(const struct eval_query *q, struct run *run, struct output *o
 	for (size_t i = 0; i < o->count; i++) {
 		if (i && equal_keys(&sort, index[i - 1], index[i])) {
 			if (!rows_are_same(o->rows[index[i - 1]], o->rows[index[i]], q->column_count))
-				run_unsupported(run, LIMIT_DISTINCT_AMONG_TEXTS_EQUAL_AND_DIFFER);
+				run_gives_up(run, LIMIT_DISTINCT_AMONG_TEXTS_EQUAL_AND_DIFFER);
 			continue;
 		}
 		out.rows[out.count] = o->rows[index[i]];
@@ -43,7 +44,7 @@ static bool run_side(const struct eval_query *q, const struct eval_query *side, 
 	if (!run_query(side, run, outer, out))
 		return false;
 	if (out->open_count) {
-		run_unsupported(run, LIMIT_LIMIT_THAT_CUTS_BETWEEN_EQUAL_ROWS);
+		run_gives_up(run, LIMIT_LIMIT_THAT_CUTS_BETWEEN_EQUAL_ROWS);
 		return false;
 	}
 	for (size_t i = 0; i < out->row_count; i++) {
@@ -53,13 +54,7 @@ static bool run_side(const struct eval_query *q, const struct eval_query *side, 
 		for (uint32_t k = 0; k < q->column_count; k++) {
 			struct eval_value v = require_known(run, out->rows[i][k]);
 
-			/* Older releases print the digits that it has. */
-			if (v.kind == EVAL_DECIMAL && type_is_string(&q->types[k]) &&
-				(v.dec->scale > side->types[k].decimals ||
-					(!v.dec->count && side->types[k].decimals &&
-						run->env->flavour == SQL_MYSQL)))
-				run_unsupported(
-					run, LIMIT_UNION_OF_TEXT_AND_OF_QUOTIENT_WITH_MORE_DIGITS);
+			set_value_refused(run, &side->types[k], &v, &q->types[k]);
 			row[k] = materialized(
 				run, &q->types[k], to_type(run, &side->types[k], &v, &q->types[k]));
 		}
@@ -81,7 +76,7 @@ bool run_set_op(
 		return false;
 	total = left.row_count + right.row_count;
 	if (total > run->rows_max) {
-		run_unsupported(run, LIMIT_MORE_ROWS_THAN_BOUND_ALLOWS);
+		run_gives_up(run, LIMIT_MORE_ROWS_THAN_BOUND_ALLOWS);
 		return false;
 	}
 	*out = output_for(run, total);
@@ -103,7 +98,7 @@ bool run_set_op(
 				else
 					r++;
 				if (!rows_are_same(all[index[from]], all[index[to]], q->column_count))
-					run_unsupported(
+					run_gives_up(
 						run, LIMIT_DISTINCT_AMONG_TEXTS_EQUAL_AND_DIFFER);
 			}
 			if (q->op == SQL_INTERSECT)
@@ -150,7 +145,7 @@ static bool is_known(struct run *run, const struct eval_query *q, const struct o
 		for (uint32_t k = 0; k < q->column_count && equal; k++)
 			equal = order_values(run, &q->types[k], &out->rows[i][k], &row[k]) == 0;
 		if (equal && !rows_are_same(out->rows[i], row, q->column_count))
-			run_unsupported(run, LIMIT_DISTINCT_AMONG_TEXTS_EQUAL_AND_DIFFER);
+			run_gives_up(run, LIMIT_DISTINCT_AMONG_TEXTS_EQUAL_AND_DIFFER);
 		if (equal)
 			return true;
 	}
@@ -162,7 +157,7 @@ static bool add_round(const struct eval_query *q, struct run *run, const struct 
 	const struct eval_result *round, struct output *out)
 {
 	if (round->open_count)
-		run_unsupported(run, LIMIT_LIMIT_THAT_CUTS_BETWEEN_EQUAL_ROWS);
+		run_gives_up(run, LIMIT_LIMIT_THAT_CUTS_BETWEEN_EQUAL_ROWS);
 	for (size_t i = 0; i < round->row_count && run_step(run); i++) {
 		struct eval_value *row =
 			arena_alloc(run->arena, (q->column_count + 1) * sizeof(*row));
@@ -172,14 +167,12 @@ static bool add_round(const struct eval_query *q, struct run *run, const struct 
 
 			row[k] = materialized(
 				run, &q->types[k], to_type(run, &from->types[k], &v, &q->types[k]));
-			if (from == q->right && !fits(&q->types[k], &row[k]))
-				run_unsupported(
-					run, LIMIT_RECURSIVE_CTE_WHOSE_VALUES_OUTGROW_COLUMNS);
+			recursive_value_refused(run, from != q->right || fits(&q->types[k], &row[k]));
 		}
 		if (!q->all && is_known(run, q, out, row))
 			continue;
 		if (out->count >= RECURSIVE_ROWS_MAX) {
-			run_unsupported(run, LIMIT_RECURSIVE_CTE_OF_MANY_ROWS);
+			run_gives_up(run, LIMIT_RECURSIVE_CTE_OF_MANY_ROWS);
 			return false;
 		}
 		out->rows[out->count++] = row;
@@ -204,7 +197,7 @@ bool run_recursive(
 		size_t to = out->count;
 
 		if (i >= ROUNDS_MAX) {
-			run_unsupported(run, LIMIT_RECURSIVE_CTE_OF_MANY_ROUNDS);
+			run_gives_up(run, LIMIT_RECURSIVE_CTE_OF_MANY_ROUNDS);
 			break;
 		}
 		q->cte->working = (struct eval_rows){
@@ -216,9 +209,6 @@ bool run_recursive(
 	}
 	q->cte->working = before;
 	run->strict = strict;
-	if (run->outcome->status == EVAL_ERROR && run->env->flavour == SQL_MYSQL) {
-		run->outcome->status = EVAL_OK;
-		outcome_unsupported(run->outcome, LIMIT_MYSQL_ERROR_IN_RECURSIVE_CTE);
-	}
+	recursive_error_refused(run);
 	return !run->failed;
 }

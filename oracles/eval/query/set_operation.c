@@ -94,7 +94,7 @@ struct eval_query *compile_set_op(struct compiler *c, struct eval_query *q,
 	if (q->right->outer_reach > q->outer_reach)
 		q->outer_reach = q->right->outer_reach;
 	q->outer_text |= q->left->outer_text || q->right->outer_text;
-	if (query->limit && !q->all && compile_mysql_5(c, LIMIT_MYSQL5_UNION_WITH_LIMIT))
+	if (query->limit && !q->all && union_limit_refused(c))
 		return NULL;
 	return compile_set_order(c, q, query, scope) ? q : NULL;
 }
@@ -138,8 +138,7 @@ struct eval_query *compile_values_query(
 			buf_release(&name);
 		}
 	}
-	/* The server leaves them as they are written, and LIMIT takes the first. */
-	if (query->order && c->env->flavour == SQL_MYSQL)
-		return compile_unsupported(c, LIMIT_MYSQL_ORDER_BY_OF_VALUES);
+	if (values_order_refused(c, query))
+		return NULL;
 	return compile_set_order(c, q, query, c->scope) ? q : NULL;
 }

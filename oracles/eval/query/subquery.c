@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "eval/limits/guards.h"
+#include "eval/limits/value_guards.h"
 #include "eval/operator/comparison.h"
 #include "eval/query/query.h"
 #include "server/errors.h"
@@ -26,15 +27,12 @@ static bool result_of(const struct subquery *s, struct frame *f, struct eval_res
 			}
 		}
 	}
-	/* MySQL does not ask it: NULL, and EXISTS is false. */
-	if (s->query->outer_reach && f->no_row && f->run->env->flavour == SQL_MYSQL) {
-		run_unsupported(f->run, LIMIT_MYSQL_CORRELATED_SUBQUERY_OF_NO_ROWS);
+	if (correlated_subquery_refused(f, s->query))
 		return false;
-	}
 	if (!run_query(s->query, f->run, f, out))
 		return false;
 	if (out->open_count) {
-		run_unsupported(f->run, LIMIT_LIMIT_THAT_CUTS_BETWEEN_EQUAL_ROWS);
+		run_gives_up(f->run, LIMIT_LIMIT_THAT_CUTS_BETWEEN_EQUAL_ROWS);
 		return false;
 	}
 	if (s->query->outer_reach == 0) {
@@ -95,18 +93,6 @@ static bool same_room(const struct eval_type *a, const struct eval_type *b)
 	       a->decimals == b->decimals && a->length <= b->length;
 }
 
-/* Is it -0 as it is compared, be it the text '-0'? */
-static bool is_minus_zero(const struct comparison *how, const struct eval_value *v)
-{
-	size_t used;
-	double d;
-
-	if (v->kind != EVAL_DOUBLE && (v->kind != EVAL_STRING || how->as.kind != EVAL_T_DOUBLE))
-		return false;
-	d = v->kind == EVAL_DOUBLE ? v->d : text_to_double(v->s, &used);
-	return d == 0 && signbit(d);
-}
-
 bool node_asks_outer(const struct node *n)
 {
 	node_fn *fn = n->guarded ? n->guarded : n->fn;
@@ -124,11 +110,7 @@ static struct eval_value run_quantified(const struct node *n, struct frame *f)
 	bool all = s->quantifier == SQL_ALL, unknown = false, null;
 
 	if (!result_of(s, f, &r)) {
-		/* NULL IN (...) does not always ask it, and what is left of IN may fail before. */
-		if (f->run->outcome->status == EVAL_ERROR &&
-			(f->run->strict || may_be_null(n->args[0], f))) {
-			run_open_error(f->run, LIMIT_ERROR_IN_SUBQUERY_OF_IN);
-		}
+		subquery_error_refused(f->run, f->run->strict || may_be_null(n->args[0], f));
 		return EVAL_NULL_VALUE;
 	}
 	if (!r.row_count)
@@ -136,28 +118,16 @@ static struct eval_value run_quantified(const struct node *n, struct frame *f)
 	left = node_run(n->args[0], f);
 	if (left.kind == EVAL_NULL)
 		return left;
-	/* The least or greatest of them is looked for among signed integers, in both. */
-	for (size_t i = 0; i < r.row_count && n->op != SQL_OP_EQ && n->op != SQL_OP_NE; i++) {
-		if (r.rows[i][0].kind == EVAL_UINT && r.rows[i][0].u > INT64_MAX)
-			return run_unsupported(f->run, LIMIT_ALL_OR_ANY_OF_INTEGERS_BEYOND_BIGINT);
-	}
+	if (quantified_rows_refused(f->run, (enum sql_op)n->op, &r))
+		return EVAL_NULL_VALUE;
 	for (size_t i = 0; i < r.row_count && run_step(f->run); i++) {
 		const struct eval_value *v = &r.rows[i][0];
 		bool yes = false;
 
 		if (v->kind == EVAL_OPAQUE)
 			return require_known(f->run, *v);
-		if (is_minus_zero(&s->how, &left) || is_minus_zero(&s->how, v)) /* found or not, as the plan is */
-			return run_unsupported(f->run, LIMIT_NEGATIVE_ZERO_IN_SUBQUERY_OF_IN);
-		/* Its MIN or MAX is compared with it as a signed integer. */
-		if (f->run->env->flavour == SQL_MARIADB && n->op != SQL_OP_EQ && v->kind == EVAL_DOUBLE &&
-			left.kind == EVAL_UINT && left.u > INT64_MAX)
-			return run_unsupported(
-				f->run, LIMIT_INTEGER_BEYOND_BIGINT_AND_ALL_OR_ANY_OF_DOUBLES);
-		/* It finds their least or greatest text. */
-		if (f->run->env->flavour == SQL_MYSQL && n->op != SQL_OP_EQ && n->op != SQL_OP_NE &&
-			v->kind == EVAL_TIME && (v->t.neg || v->t.hour > 99))
-			return run_unsupported(f->run, LIMIT_MYSQL_ALL_OR_ANY_OF_EXTREME_TIMES);
+		if (quantified_pair_refused(f->run, (enum sql_op)n->op, &s->how, &left, v))
+			return EVAL_NULL_VALUE;
 		if (v->kind == EVAL_NULL) {
 			unknown = true;
 			compare_alone(f->run, &s->how, &n->args[0]->type, &left);
@@ -167,20 +137,19 @@ static struct eval_value run_quantified(const struct node *n, struct frame *f)
 					&null));
 		}
 		/* A constant may have been converted when the statement was prepared. */
-		if (f->run->strict && run_erred(f->run))
-			return run_open_error(f->run, LIMIT_ERROR_IN_SUBQUERY_OF_IN);
+		if (subquery_error_refused(f->run, f->run->strict))
+			return EVAL_NULL_VALUE;
 		if (v->kind == EVAL_NULL)
 			continue;
 		if (null)
-			return run_unsupported(f->run, LIMIT_NOT_DATE_OR_TIME_COMPARED_WITH_ONE);
+			return run_gives_up(f->run, LIMIT_NOT_DATE_OR_TIME_COMPARED_WITH_ONE);
 		if (yes != all)
 			return eval_int(!all != n->aux);
 	}
-	/* A value that the subquery's type has no room for is not there, whatever else is NULL. */
-	if (unknown && f->run->env->flavour == SQL_MARIADB && n->op == (all ? SQL_OP_NE : SQL_OP_EQ) &&
-		(!same_room(&n->args[0]->type, &r.types[0]) ||
-			(type_is_int(&n->args[0]->type) && !n->args[0]->column)))
-		return run_unsupported(f->run, LIMIT_IN_OF_SEVERAL_TYPES_WITH_NULL_AMONG_THEM);
+	if (unknown && n->op == (all ? SQL_OP_NE : SQL_OP_EQ) &&
+		null_in_subquery_refused(
+			f->run, n->args[0], same_room(&n->args[0]->type, &r.types[0])))
+		return EVAL_NULL_VALUE;
 	if (unknown)
 		return EVAL_NULL_VALUE;
 	return eval_int(all != n->aux);
@@ -237,8 +206,8 @@ struct node *compile_subquery(struct compiler *c, const struct sql_expr *e)
 		left = compile_expr(c, e->u.in.left);
 		if (!left)
 			return NULL;
-		if (node_is_row(left))
-			return compile_unsupported(c, LIMIT_ROWS_COMPARED_WITH_SUBQUERY);
+		if (row_and_subquery_refused(c, left))
+			return NULL;
 	}
 	s->query = compile_query(c, e->u.in.query, c->scope, c->ctes);
 	if (!s->query)
@@ -254,9 +223,9 @@ struct node *compile_subquery(struct compiler *c, const struct sql_expr *e)
 		return n;
 	}
 	if (s->query->column_count != 1) {
-		if (e->kind == SQL_EXPR_SUBQUERY)
-			return compile_unsupported(c, LIMIT_SUBQUERY_WITH_SEVERAL_COLUMNS);
-		return compile_error(c, ER_OPERAND_COLUMNS, "a subquery with several columns");
+		if (!wide_subquery_refused(c, e))
+			compile_error(c, ER_OPERAND_COLUMNS, "a subquery with several columns");
+		return NULL;
 	}
 	if (any_subquery_refused(c, e, s->query))
 		return NULL;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "eval/limits/guards.h"
+#include "eval/limits/value_guards.h"
 #include "eval/query/window.h"
 #include "eval/value/release.h"
 #include "server/errors.h"
@@ -39,12 +40,11 @@ static struct eval_value run_window(const struct node *n, struct frame *f)
 	struct eval_value v, m;
 
 	if (!f->windows)
-		return run_unsupported(f->run, LIMIT_WINDOW_FUNCTION_OUTSIDE_PLACE);
+		return run_gives_up(f->run, LIMIT_WINDOW_FUNCTION_OUTSIDE_PLACE);
 	v = f->windows[n->u.number];
 	m = materialized(f->run, &n->type, v);
-	/* What an expression around it sees of the digits behind its scale is not certain. */
-	if (m.kind == EVAL_DECIMAL && n->nested && decimal_compare(m.dec, v.dec) != 0)
-		return run_unsupported(f->run, LIMIT_QUOTIENT_OF_WINDOW_FUNCTION_USED_FURTHER);
+	if (nested_window_refused(f->run, n, &m, &v))
+		return EVAL_NULL_VALUE;
 	if (m.kind == EVAL_DECIMAL && m.decimals)
 		m.decimals = EVAL_REAL_DOUBTED;
 	return m;
@@ -63,11 +63,8 @@ bool node_windows(const struct node *n)
 static bool literal_number(struct compiler *c, const struct sql_expr *e, uint64_t *out)
 {
 	*out = 0;
-	if (!e || e->kind != SQL_EXPR_LITERAL || e->u.literal.kind != SQL_LIT_INT ||
-		e->u.literal.text.len > 9) {
-		compile_unsupported(c, LIMIT_WINDOW_FUNCTION_NUMBER_NOT_SMALL_LITERAL);
+	if (window_literal_refused(c, e))
 		return false;
-	}
 	for (size_t i = 0; i < e->u.literal.text.len; i++)
 		*out = *out * 10 + (uint64_t)(e->u.literal.text.ptr[i] - '0');
 	return true;
@@ -85,15 +82,11 @@ static bool resolve(struct compiler *c, const struct sql_window *over, struct sq
 		while (named && !span_ieq(named->name, base))
 			named = named->next;
 		if (!named || depth > 30) {
-			compile_unsupported(c, LIMIT_WINDOW_NOT_DEFINED);
+			compile_gives_up(c, LIMIT_WINDOW_NOT_DEFINED);
 			return false;
 		}
-		/* Something said twice is an error of one kind or another. */
-		if ((named->unit && over->parenthesised) || out->partition.count ||
-			(named->order && out->order)) {
-			compile_unsupported(c, LIMIT_WINDOW_DEFINED_OVER_ANOTHER_IN_OTHER_WAYS);
+		if (window_over_another_refused(c, over, out, named))
 			return false;
-		}
 		out->partition = named->partition;
 		if (named->order)
 			out->order = named->order;
@@ -112,18 +105,13 @@ static bool add_key(struct compiler *c, struct window *w, const struct sql_expr 
 {
 	struct select_order *key = &w->keys[w->key_count++];
 
-	if (e->kind == SQL_EXPR_LITERAL) {
-		compile_unsupported(c, LIMIT_WINDOW_ORDERED_BY_LITERAL);
+	if (window_key_text_refused(c, e))
 		return false;
-	}
 	key->node = compile_value(c, e);
 	key->desc = desc;
 	key->item = UINT32_MAX;
-	if (!key->node && c->outcome->status == EVAL_ERROR) {
-		/* An alias, maybe: which names are seen here differs. */
-		c->outcome->status = EVAL_OK;
-		compile_unsupported(c, LIMIT_ERROR_IN_WINDOW_DEFINITION);
-	}
+	if (!key->node)
+		window_key_error_refused(c);
 	return key->node && !window_key_refused(c, key->node);
 }
 
@@ -238,7 +226,7 @@ static bool compile_function(struct compiler *c, struct window *w, const struct 
 		w->kind = kinds[i].kind;
 		return compile_own(c, w, e);
 	}
-	compile_unsupported(c, LIMIT_WINDOW_FUNCTION_NOT_MODELLED);
+	compile_gives_up(c, LIMIT_WINDOW_FUNCTION_NOT_MODELLED);
 	return false;
 }
 
@@ -258,7 +246,7 @@ struct node *compile_window(struct compiler *c, const struct sql_expr *e)
 	struct node *n;
 
 	if (!scope || !scope->windows_allowed || scope->in_aggregate)
-		return compile_unsupported(c, LIMIT_WINDOW_FUNCTION_OUTSIDE_PLACE);
+		return compile_gives_up(c, LIMIT_WINDOW_FUNCTION_OUTSIDE_PLACE);
 	scope->windows_allowed = false; /* none in another */
 	if (!resolve(c, over, &definition) || !compile_function(c, w, e) ||
 		!compile_definition(c, w, &definition))
@@ -334,7 +322,7 @@ static bool are_peers(const struct partition *p, size_t a, size_t b)
 
 static struct eval_value no_order(const struct partition *p)
 {
-	return run_unsupported(p->run, LIMIT_WINDOW_OVER_ROWS_IN_NO_CERTAIN_ORDER);
+	return run_gives_up(p->run, LIMIT_WINDOW_OVER_ROWS_IN_NO_CERTAIN_ORDER);
 }
 
 /* RANGE n PRECEDING or FOLLOWING: the first row that is not before the bound (`behind` false) or
@@ -351,9 +339,8 @@ static size_t range_end(
 
 	if (key->kind == EVAL_NULL)
 		return behind ? p->peers_to : p->peers_from;
-	if (down ? __builtin_sub_overflow(key->i, (int64_t)n, &bound)
-		 : __builtin_add_overflow(key->i, (int64_t)n, &bound))
-		run_unsupported(p->run, LIMIT_RANGE_BEYOND_BIGINT);
+	range_refused(p->run, down ? __builtin_sub_overflow(key->i, (int64_t)n, &bound)
+				   : __builtin_add_overflow(key->i, (int64_t)n, &bound));
 	for (; i < p->count && run_step(p->run); i++) {
 		const struct eval_value *v = input_of(p, i) + w->partition_count;
 		int order;
@@ -418,14 +405,8 @@ static struct eval_value run_aggregate_over(const struct partition *p)
 		return no_order(p);
 	if (a->star)
 		return eval_int((int64_t)(to - from));
-	if ((a->kind == AGG_MIN || a->kind == AGG_MAX) && p->w->unit &&
-		p->w->from == SQL_FRAME_FOLLOWING && p->run->env->flavour == SQL_MYSQL &&
-		!run_mysql_has(p->run, MYSQL_MAX_OF_FOLLOWING))
-		return run_unsupported(p->run, LIMIT_MYSQL80_MIN_OR_MAX_OF_ROWS_THAT_FOLLOW);
-	/* MariaDB takes rows that leave the frame off the sum again. */
-	if (a->type.kind == EVAL_T_DOUBLE && p->run->env->flavour == SQL_MARIADB && p->w->unit &&
-		p->w->from != SQL_FRAME_FIRST)
-		return run_unsupported(p->run, LIMIT_MOVING_SUM_OF_DOUBLES);
+	if (moving_aggregate_refused(p->run, p->w, a))
+		return EVAL_NULL_VALUE;
 	args.rows = arena_alloc(p->run->arena, (to - from + 1) * sizeof(*args.rows));
 	for (size_t i = from; i < to && run_step(p->run); i++) {
 		const struct eval_value *row = input_of(p, i) + p->w->key_count;
@@ -433,13 +414,9 @@ static struct eval_value run_aggregate_over(const struct partition *p)
 
 		for (uint32_t k = 0; k < a->arg_count; k++)
 			null |= row[k].kind == EVAL_NULL;
-		/* MySQL takes the first or last row where the order is that of the values. */
-		if (null && (a->kind == AGG_MIN || a->kind == AGG_MAX) &&
-			p->run->env->flavour == SQL_MYSQL &&
-			p->w->key_count > p->w->partition_count &&
-			row[(int)p->w->partition_count - (int)p->w->key_count].kind == EVAL_NULL)
-			return run_unsupported(
-				p->run, LIMIT_MYSQL_MIN_OR_MAX_OVER_WINDOW_WITH_NULL);
+		if (null && null_in_window_refused(p->run, p->w, a,
+				    &row[(int)p->w->partition_count - (int)p->w->key_count]))
+			return EVAL_NULL_VALUE;
 		if (!null)
 			args.rows[args.count++] = row;
 	}
@@ -529,10 +506,7 @@ static void run_partition(struct partition *p, struct eval_value **out, uint32_t
 			if (v.kind == EVAL_INT && w->type.is_unsigned)
 				v = eval_uint(v.u);
 			m = materialized(p->run, &w->type, v);
-			if (m.kind == EVAL_DECIMAL && w->kind != WINDOW_AGGREGATE &&
-				decimal_compare(m.dec, v.dec) != 0)
-				run_unsupported(
-					p->run, LIMIT_WINDOW_OVER_QUOTIENTS_WITH_MORE_DIGITS);
+			window_result_refused(p->run, w, &m, &v);
 			out[p->index[p->at]][number] = v;
 		}
 	}
