@@ -3,6 +3,7 @@
 #include "base/bug.h"
 #include "eval/compile.h"
 #include "eval/limits/guards.h"
+#include "eval/limits/value_guards.h"
 #include "eval/operator/arithmetic.h"
 #include "eval/operator/comparison.h"
 #include "eval/value/release.h"
@@ -51,7 +52,7 @@ static struct node *compile_unary(struct compiler *c, const struct sql_expr *e)
 		n = compile_cast(c, e);
 		return n;
 	default:
-		return compile_unsupported(c, LIMIT_EXPRESSION_NOT_MODELLED);
+		return compile_gives_up(c, LIMIT_EXPRESSION_NOT_MODELLED);
 	}
 }
 
@@ -73,10 +74,6 @@ static struct node *compile_binary(struct compiler *c, const struct sql_expr *e)
 	switch (e->op) {
 	case SQL_OP_REGEXP:
 		return compile_regexp(c, e);
-	case SQL_OP_SOUNDS_LIKE:
-		return compile_unsupported(c, LIMIT_SOUNDS_LIKE);
-	case SQL_OP_MEMBER_OF:
-		return compile_unsupported(c, LIMIT_JSON_OPERATORS);
 	case SQL_OP_JSON_EXTRACT:
 	case SQL_OP_JSON_UNQUOTE:
 		return compile_json_arrow(c, e);
@@ -116,8 +113,8 @@ static struct node *compile_values(struct compiler *c, const struct sql_expr *e)
 
 	for (struct scope *s = c->scope; s && !table; s = s->outer)
 		table = s->insert_table;
-	if (!table || e->u.binary.left->kind != SQL_EXPR_COLUMN)
-		return compile_unsupported(c, LIMIT_VALUES_COLUMN_OUTSIDE_ON_DUPLICATE_KEY_UPDATE);
+	if (insert_values_refused(c, table, e->u.binary.left))
+		return NULL;
 	column = eval_table_column(table, e->u.binary.left->u.column.name);
 	if (column == UINT32_MAX)
 		return compile_error(c, ER_BAD_FIELD_ERROR, "unknown column");
@@ -137,20 +134,19 @@ static struct node *compile_default(struct compiler *c, const struct sql_expr *e
 
 	if (c->failed)
 		return NULL;
-	if (!of || !of->column || of->u.at.depth || !c->scope->tables[of->u.at.table].base)
-		return compile_unsupported(c, LIMIT_DEFAULT_IN_EXPRESSION);
+	if (default_refused(c, of))
+		return NULL;
 	table = c->scope->tables[of->u.at.table].base;
 	column = &table->columns[of->u.at.column];
-	if (column->generated || column->auto_increment || (!column->dflt && !column->nullable) ||
-		(column->dflt && column->dflt->kind != SQL_EXPR_LITERAL))
-		return compile_unsupported(c, LIMIT_DEFAULT_OF_NOT_LITERAL);
+	if (default_of_column_refused(c, column))
+		return NULL;
 	if (column->dflt) {
 		value = compile_expr(c, column->dflt);
 		if (!value)
 			return NULL;
 		if (!eval_column_assign(c->arena, c->env, table, of->u.at.column, &value->type,
 			    &value->u.value, 0, &stored, &outcome))
-			return compile_unsupported(c, LIMIT_DEFAULT_OF_NOT_LITERAL);
+			return compile_gives_up(c, LIMIT_DEFAULT_OF_NOT_LITERAL);
 	}
 	value = node_literal(c, e, column->type, stored);
 	value->literal = false;
@@ -180,10 +176,6 @@ static struct node *compile_kind(struct compiler *c, const struct sql_expr *e)
 	case SQL_EXPR_PARAM:
 	case SQL_EXPR_USER_VAR:
 		return compile_variable(c, e);
-	case SQL_EXPR_SYSTEM_VAR:
-		return compile_unsupported(c, LIMIT_SYSTEM_VARIABLE);
-	case SQL_EXPR_ASSIGN:
-		return compile_unsupported(c, LIMIT_ASSIGNMENT_TO_USER_VARIABLE);
 	case SQL_EXPR_UNARY:
 		return compile_unary(c, e);
 	case SQL_EXPR_BINARY:
@@ -226,12 +218,12 @@ static struct node *compile_kind(struct compiler *c, const struct sql_expr *e)
 		return compile_default(c, e);
 	case SQL_EXPR_VALUES:
 		return compile_values(c, e);
+	case SQL_EXPR_SYSTEM_VAR:
+	case SQL_EXPR_ASSIGN:
 	case SQL_EXPR_MATCH:
-		return compile_unsupported(c, LIMIT_MATCH_AGAINST);
 	case SQL_EXPR_SEQUENCE:
-		return compile_unsupported(c, LIMIT_SEQUENCES);
 	case SQL_EXPR_ODBC:
-		return compile_unsupported(c, LIMIT_ODBC_FUNCTION_SYNTAX);
+		break; /* construct_refused() */
 	}
 	return NULL;
 }
@@ -318,19 +310,8 @@ static struct eval_value run_guarded(const struct node *n, struct frame *f)
 
 	if (failed)
 		return v;
-	if (n->asks_all && !run->failed && fails_within(n, f))
-		return run_unsupported(run, LIMIT_MYSQL5_ERROR_IN_WHAT_NEED_NOT_BE_ASKED);
-	if (n->with_failing && !run->failed)
-		return run_unsupported(run, LIMIT_CONSTANT_THAT_FAILS_AND_IS_NOT_ASKED_FOR);
-	/* A constant may be computed when the server prepares the statement.  MariaDB does not
-	 * apply strict mode then.  MySQL reports that error before all others. */
-	if (n->with_cut && run->strict &&
-		(run->env->flavour == SQL_MARIADB ? run_erred(run)
-						  : !run->failed || run->outcome->error != ER_TRUNCATED_WRONG_VALUE))
-		return run_open_error(run, LIMIT_CONSTANT_ERROR_IN_STRICT_MODE);
-	if (n->with_null && run_erred(run) &&
-		(run->outcome->error == ER_DATA_OUT_OF_RANGE || (run->strict && run->env->flavour == SQL_MYSQL)))
-		return run_open_error(run, LIMIT_ERROR_WITH_CONSTANT_NULL);
+	if (guarded_value_refused(run, n, n->asks_all && !run->failed && fails_within(n, f)))
+		return EVAL_NULL_VALUE;
 	return v;
 }
 
@@ -360,13 +341,13 @@ static struct node *compile_nested(struct compiler *c, const struct sql_expr *e)
 	struct node *n;
 
 	if (++c->depth > COMPILE_DEPTH_MAX)
-		return compile_unsupported(c, LIMIT_EXPRESSION_NESTED_TOO_DEEPLY);
+		return compile_gives_up(c, LIMIT_EXPRESSION_NESTED_TOO_DEEPLY);
 	c->bytes = bytes && e->kind == SQL_EXPR_LITERAL;
-	n = compile_kind(c, e);
+	n = construct_refused(c, e) ? NULL : compile_kind(c, e);
 	c->bytes = bytes;
 	c->depth--;
 	if (!n && !c->failed)
-		compile_unsupported(c, LIMIT_EXPRESSION_NOT_MODELLED);
+		compile_gives_up(c, LIMIT_EXPRESSION_NOT_MODELLED);
 	return c->failed ? NULL : n;
 }
 
@@ -396,8 +377,8 @@ struct node *compile_expr(struct compiler *c, const struct sql_expr *e)
 		note_clock(c, n);
 	if (c->depth)
 		return n;
-	if (c->failing_constant && !n->constant)
-		return compile_unsupported(c, LIMIT_CONSTANT_THAT_FAILS_IN_CONDITION);
+	if (!n->constant && failing_constant_refused(c))
+		return NULL;
 	guard_whole(c, e, n);
 	return n;
 }

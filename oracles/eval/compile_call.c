@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "eval/compile.h"
+#include "eval/limits/guards.h"
 #include "eval/operator/comparison.h"
 #include "eval/value/release.h"
 #include "server/errors.h"
@@ -50,7 +51,7 @@ static struct node *function_not_modelled(struct compiler *c, struct span name)
 	struct eval_outcome *o = c->outcome;
 	bool first = o->status == EVAL_OK;
 
-	compile_unsupported(c, LIMIT_FUNCTION_NOT_MODELLED);
+	compile_gives_up(c, LIMIT_FUNCTION_NOT_MODELLED);
 	if (!first)
 		return NULL;
 	snprintf(o->reason, sizeof(o->reason), "function %.*s", (int)(name.len > 40 ? 40 : name.len),
@@ -67,8 +68,8 @@ struct node *compile_call(struct compiler *c, const struct sql_expr *e)
 	bool is_aggregate;
 	struct node *n;
 
-	if (e->u.call.db.ptr)
-		return compile_unsupported(c, LIMIT_STORED_FUNCTION);
+	if (call_refused(c, e))
+		return NULL;
 	n = compile_aggregate(c, e, &is_aggregate);
 	if (is_aggregate)
 		return n;
@@ -77,17 +78,15 @@ struct node *compile_call(struct compiler *c, const struct sql_expr *e)
 		return compile_grouping(c, e);
 	if (e->u.call.extra && e->u.call.extra->over)
 		return compile_window(c, e);
-	if (e->u.call.extra &&
-		(e->u.call.extra->tail.ptr || e->u.call.extra->using_charset.ptr))
-		return compile_unsupported(c, LIMIT_FUNCTION_OWN_CLAUSES);
+	if (call_clauses_refused(c, e->u.call.extra))
+		return NULL;
 	function = find_function(e->u.call.name);
 	/* With arguments they are others: RAND(7), UNIX_TIMESTAMP(d). */
 	if (!function && !args->count)
 		function = find_in(functions_opaque, e->u.call.name);
 	if (!function)
 		return function_not_modelled(c, e->u.call.name);
-	if (mysql_5_function(e->u.call.name) &&
-		compile_mysql_5(c, LIMIT_MYSQL5_ROUND_GREATEST_INSERT_ADDTIME_AND_KIN))
+	if (function_refused(c, e->u.call.name))
 		return NULL;
 	if (args->count < function->args_min || args->count > function->args_max)
 		return compile_error(c, ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT, "the wrong number of arguments");

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "eval/compile.h"
+#include "eval/limits/guards.h"
 #include "eval/value/temporal.h"
 #include "server/errors.h"
 
@@ -33,10 +34,10 @@ static struct node *literal_decimal(struct compiler *c, const struct sql_expr *e
 
 	if (decimal_parse(text, d, &overflow) != text.len || overflow ||
 		d->scale > decimal_scale_max(c->env))
-		return compile_unsupported(c, LIMIT_NUMBER_WITH_MORE_DIGITS_THAN_DECIMAL_HAS);
+		return compile_gives_up(c, LIMIT_NUMBER_WITH_MORE_DIGITS_THAN_DECIMAL_HAS);
 	digits = decimal_int_digits(d);
 	if (digits + d->scale > DECIMAL_PRECISION_MAX)
-		return compile_unsupported(c, LIMIT_NUMBER_WITH_MORE_DIGITS_THAN_DECIMAL_HAS);
+		return compile_gives_up(c, LIMIT_NUMBER_WITH_MORE_DIGITS_THAN_DECIMAL_HAS);
 	if (!digits && !d->scale)
 		digits = 1;
 	return node_literal(c, e, type_decimal(digits + d->scale, d->scale),
@@ -68,10 +69,9 @@ static struct node *literal_string(
 
 		collation = collation_of_charset(charset, mysql, c->env->version);
 		if (collation == COLLATION_NONE)
-			return compile_unsupported(c, LIMIT_CHARACTER_SET_NOT_MODELLED);
-		/* These releases compare it with the text of a number by another collation. */
-		if (!mysql && c->env->version >= 110200 && span_ieq_str(charset, "ascii"))
-			return compile_unsupported(c, LIMIT_ASCII_ON_MARIADB_11_2_AND_LATER);
+			return compile_gives_up(c, LIMIT_CHARACTER_SET_NOT_MODELLED);
+		if (literal_charset_refused(c, charset))
+			return NULL;
 		/* MariaDB: the connection's collation where it is of that set. */
 		if (collation_charset(collation) == collation_charset(c->env->collation_connection))
 			collation = c->env->collation_connection;
@@ -81,8 +81,8 @@ static struct node *literal_string(
 	/* Clients write bytes as texts, too (JDBC's setBytes(), PyMySQL): a column of bytes takes them as they are. */
 	if (c->bytes && !charset.ptr && !text_is_valid(collation_charset(collation), text))
 		collation = COLLATION_BINARY;
-	if (!text_is_valid(collation_charset(collation), text))
-		return compile_unsupported(c, LIMIT_LITERAL_WITH_BYTES_NOT_CHARACTERS);
+	if (literal_text_refused(c, collation, text))
+		return NULL;
 	return node_literal(c, e,
 		type_string(collation, 4, (uint32_t)text_chars(collation_charset(collation), text)),
 		eval_string(text, collation));
@@ -117,8 +117,8 @@ static struct node *literal_bytes(struct compiler *c, const struct sql_expr *e, 
 			e->u.literal.kind == SQL_LIT_HEX);
 	type.decimals = 0; /* unlike other strings it has no fraction, as a number */
 	type.is_unsigned = true;
-	if (type.hybrid && len > 8)
-		return compile_unsupported(c, LIMIT_HEXADECIMAL_LITERAL_OF_MORE_THAN_EIGHT_BYTES);
+	if (literal_bytes_refused(c, &type))
+		return NULL;
 	return node_literal(c, e, type, eval_string(span_of(bytes, len), COLLATION_BINARY));
 }
 
@@ -143,7 +143,7 @@ static struct node *literal_time(struct compiler *c, const struct sql_expr *e)
 		}
 	}
 	if (parsed == TIME_UNSURE)
-		return compile_unsupported(c, LIMIT_DATE_OR_TIME_LITERAL_IN_ANOTHER_FORM);
+		return compile_gives_up(c, LIMIT_DATE_OR_TIME_LITERAL_IN_ANOTHER_FORM);
 	if (parsed == TIME_INVALID || (kind != EVAL_T_TIME && !date_allowed(c->env, &v.t)))
 		return compile_error(c, ER_WRONG_VALUE, "not a date or time");
 	return node_literal(c, e, type_temporal(kind, v.decimals), v);
@@ -169,9 +169,8 @@ struct node *compile_literal(struct compiler *c, const struct sql_expr *e)
 	case SQL_LIT_FLOAT: {
 		double d = text_to_double(text, &used);
 
-		/* Below the least normal number servers and C libraries print different digits. */
-		if (d != 0 && fabs(d) < __DBL_MIN__)
-			return compile_unsupported(c, LIMIT_NUMBER_ALMOST_ZERO);
+		if (literal_double_refused(c, d))
+			return NULL;
 		return node_literal(c, e, type_double(), eval_double(d));
 	}
 	case SQL_LIT_STRING:
@@ -220,7 +219,7 @@ struct node *node_from_value(struct compiler *c, const struct sql_expr *e, struc
 		type = type_temporal(EVAL_T_DATETIME, v.decimals);
 		break;
 	case EVAL_OPAQUE:
-		return compile_unsupported(c, LIMIT_TIMES_THAT_ONLY_SERVER_KNOWS);
+		return compile_gives_up(c, LIMIT_TIMES_THAT_ONLY_SERVER_KNOWS);
 	}
 	return node_literal(c, e, type, v);
 }
@@ -232,11 +231,11 @@ struct node *compile_variable(struct compiler *c, const struct sql_expr *e)
 
 	if (e->kind == SQL_EXPR_PARAM) {
 		if (e->u.param >= c->env->param_count)
-			return compile_unsupported(c, LIMIT_PARAMETER_WHOSE_VALUE_IS_NOT_KNOWN);
+			return compile_gives_up(c, LIMIT_PARAMETER_WHOSE_VALUE_IS_NOT_KNOWN);
 		return node_from_value(c, e, c->env->params[e->u.param]);
 	}
 	if (!c->env->user_var || !c->env->user_var(c->env->ctx, e->u.var.name, &v))
-		return compile_unsupported(c, LIMIT_USER_VARIABLE_WHOSE_VALUE_IS_NOT_KNOWN);
+		return compile_gives_up(c, LIMIT_USER_VARIABLE_WHOSE_VALUE_IS_NOT_KNOWN);
 	n = node_from_value(c, e, v);
 	n->literal = false;
 	if (n->type.kind == EVAL_T_STRING)

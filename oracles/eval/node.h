@@ -129,6 +129,8 @@ bool type_is_bytes(const struct eval_type *type);  /* BINARY, VARBINARY, BLOB */
 /* Digits before the point and all digits, as DECIMAL results are sized. */
 uint32_t type_int_digits(const struct eval_type *type);
 uint32_t type_precision(const struct eval_type *type);
+/* A number in the text of a type, as in CHAR(20); where there is none, `otherwise`. */
+uint32_t type_number(struct span digits, uint32_t otherwise);
 struct eval_type type_int(bool is_unsigned);
 struct eval_type type_bool(void);
 struct eval_type type_double(void);

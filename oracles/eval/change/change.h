@@ -21,8 +21,9 @@ struct assignment {
 	struct node *value; /* NULL: DEFAULT */
 };
 
+/* Both return false.  The second: what the rule needs is not known. */
 bool fail_error(struct eval_outcome *outcome, unsigned error, const char *what);
-bool fail_unsupported(struct eval_outcome *outcome, enum eval_limit limit);
+bool give_up(struct eval_outcome *outcome, enum eval_limit limit);
 bool is_null_literal(const struct sql_expr *e);
 struct eval_value implicit_default(struct run *run, const struct eval_type *type);
 bool is_strict_mode(const struct eval_env *env, unsigned flags);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "eval/change/change.h"
+#include "eval/limits/guards.h"
 #include "eval/query/query.h"
 #include "server/errors.h"
 
@@ -129,9 +130,7 @@ static bool note_value(struct compiler *c, struct eval_insert *ins, const struct
 	if (!value || value->constant)
 		return true;
 	ins->computes = true;
-	return !reads_odd_beginning(ins, value) ||
-	       compile_unsupported(
-		c, LIMIT_VALUE_THAT_READS_COLUMN_OF_NEW_ROW_BEFORE_HAS_ONE) != NULL;
+	return !early_read_refused(c, reads_odd_beginning(ins, value));
 }
 
 static bool insert_row(struct compiler *c, struct eval_insert *ins, const struct sql_exprs *values)
@@ -155,9 +154,8 @@ static bool insert_row(struct compiler *c, struct eval_insert *ins, const struct
 		c->bytes = false;
 		if (!row[i] || !note_value(c, ins, row[i]))
 			return false;
-		if (ins->row_count && reads_table(e, ins->table))
-			return compile_unsupported(
-				c, LIMIT_LATER_ROW_OF_INSERT_THAT_READS_TABLE) != NULL;
+		if (later_row_refused(c, ins->row_count && reads_table(e, ins->table)))
+			return false;
 	}
 	/* VALUES () leaves every column to its default. */
 	ins->rows[ins->row_count++] = values->count ? row : NULL;
@@ -227,11 +225,7 @@ static bool insert_duplicate(
 	c->scope = scope;
 	if (!compile_assignments(
 		    c, insert->on_duplicate, &ins->on_duplicate, &ins->on_duplicate_count)) {
-		if (insert->query && c->outcome->status == EVAL_ERROR) {
-			/* The names may be those of the query's tables. */
-			c->outcome->status = EVAL_OK;
-			compile_unsupported(c, LIMIT_ON_DUPLICATE_KEY_UPDATE_WITH_QUERY_COLUMNS);
-		}
+		duplicate_error_refused(c, insert);
 		return false;
 	}
 	return true;
@@ -246,10 +240,8 @@ struct eval_insert *eval_insert_compile(struct arena *arena, const struct sql_in
 	ins->table = source ? source->table(source->ctx, &insert->table) : NULL;
 	if (!ins->table)
 		return outcome_error(outcome, 1146, "no such table");
-	if (insert->partitions)
-		return outcome_unsupported(outcome, LIMIT_PARTITION);
-	if (insert->flags & SQL_DML_DELAYED)
-		return outcome_unsupported(outcome, LIMIT_INSERT_DELAYED);
+	if (insert_clauses_refused(outcome, env, insert))
+		return NULL;
 	ins->flags = insert->flags & SQL_DML_IGNORE ? EVAL_ASSIGN_IGNORE : 0;
 	if (!insert_targets(&c, ins, insert))
 		return NULL;
@@ -260,9 +252,9 @@ struct eval_insert *eval_insert_compile(struct arena *arena, const struct sql_in
 		if (ins->query->column_count != ins->target_count)
 			return outcome_error(outcome, 1136, "as many values as columns");
 		for (uint32_t i = 0; i < ins->target_count; i++) {
-			if (ins->table->columns[ins->targets[i]].generated)
-				return outcome_unsupported(
-					outcome, LIMIT_QUERY_INTO_GENERATED_COLUMNS);
+			if (query_into_column_refused(
+				    outcome, env, &ins->table->columns[ins->targets[i]]))
+				return NULL;
 		}
 	} else if (!insert_values(&c, ins, insert)) {
 		return NULL;
@@ -392,7 +384,7 @@ bool eval_insert_rows(const struct eval_insert *ins, struct arena *arena,
 		if (!run_query(ins->query, &run, NULL, &result))
 			return false;
 		if (result.open_count)
-			return fail_unsupported(outcome, LIMIT_LIMIT_THAT_CUTS_BETWEEN_EQUAL_ROWS);
+			return give_up(outcome, LIMIT_LIMIT_THAT_CUTS_BETWEEN_EQUAL_ROWS);
 		count = result.row_count;
 	}
 	rows = arena_alloc(arena, (count + 1) * sizeof(*rows));

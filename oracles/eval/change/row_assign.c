@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "eval/change/change.h"
+#include "eval/limits/value_guards.h"
 #include "eval/query/query.h"
 #include "eval/value/temporal.h"
 #include "server/errors.h"
@@ -15,7 +16,7 @@ bool fail_error(struct eval_outcome *outcome, unsigned error, const char *what)
 	return false;
 }
 
-bool fail_unsupported(struct eval_outcome *outcome, enum eval_limit limit)
+bool give_up(struct eval_outcome *outcome, enum eval_limit limit)
 {
 	outcome_unsupported(outcome, limit);
 	return false;
@@ -45,8 +46,8 @@ struct eval_value implicit_default(struct run *run, const struct eval_type *type
 	case EVAL_STRING:
 		if (type->kind == EVAL_T_ENUM && type->value_count)
 			return eval_string(type->values[0], type->collation);
-		if (type->fixed && type->collation == COLLATION_BINARY)
-			return run_unsupported(run, LIMIT_IMPLICIT_DEFAULT_OF_BINARY_N);
+		if (binary_default_refused(run, type))
+			return EVAL_NULL_VALUE;
 		return eval_string(SPAN_LIT(""), type->collation);
 	case EVAL_DATE:
 	case EVAL_TIME:
@@ -92,7 +93,7 @@ bool store_carried(struct run *run, const struct eval_table *table, uint32_t i,
 			run->arena, run->env, table, i, type, v, flags, out, run->outcome);
 	if (!from || from->column ? type->kind != to->kind || type->decimals != to->decimals
 				  : !has_room_for_opaque(&from->type, to))
-		return fail_unsupported(run->outcome, LIMIT_TIMES_THAT_ONLY_SERVER_KNOWS);
+		return give_up(run->outcome, LIMIT_TIMES_THAT_ONLY_SERVER_KNOWS);
 	*out = *v;
 	return true;
 }
@@ -199,7 +200,7 @@ bool compile_assignments(
 		if (!target)
 			return false;
 		if (!target->column || target->u.at.depth) {
-			compile_unsupported(c, LIMIT_EXPRESSION_NOT_MODELLED);
+			compile_gives_up(c, LIMIT_EXPRESSION_NOT_MODELLED);
 			return false;
 		}
 		as->table = target->u.at.table;
@@ -260,30 +261,13 @@ static bool touch_on_update(struct run *run, const struct eval_table *table,
 			row[i] = (struct eval_value){.kind = EVAL_OPAQUE, .u = ++*run->env->opaque_count};
 			continue;
 		}
-		if (!run->env->has_now)
-			return fail_unsupported(
-				run->outcome, LIMIT_ON_UPDATE_CURRENT_TIMESTAMP_TIME_IS_NOT_KNOWN);
-		if (!time_set_decimals(&now, table->columns[i].type.decimals, false))
-			return fail_unsupported(run->outcome, LIMIT_ON_UPDATE_CURRENT_TIMESTAMP_TIME_IS_NOT_KNOWN);
+		if (!run->env->has_now ||
+			!time_set_decimals(&now, table->columns[i].type.decimals, false))
+			return give_up(run->outcome,
+				LIMIT_ON_UPDATE_CURRENT_TIMESTAMP_TIME_IS_NOT_KNOWN);
 		row[i] = now;
 	}
 	return true;
-}
-
-/* MySQL computes constants when it prepares the statement.  The error of one is reported before that of an
- * assignment to the left of it. */
-static bool failed_assignment(struct run *run, const struct assignment *set, uint32_t count, uint32_t k)
-{
-	if (run->env->flavour != SQL_MYSQL || run->outcome->status != EVAL_ERROR)
-		return false;
-	while (++k < count) {
-		if (set[k].value && (set[k].value->with_failing || set[k].value->with_cut)) {
-			run->outcome->status = EVAL_OK;
-			return fail_unsupported(
-				run->outcome, LIMIT_MYSQL_ONE_OF_SEVERAL_ERRORS_IN_ASSIGNMENTS);
-		}
-	}
-	return false;
 }
 
 bool assign_row(struct run *run, const struct eval_table *table, uint32_t number,
@@ -311,8 +295,10 @@ bool assign_row(struct run *run, const struct eval_table *table, uint32_t number
 		v = node_carry(set[k].value, f);
 		run->strict = false;
 		if (run->failed || !store_carried(run, table, i, set[k].value, &set[k].value->type, &v,
-					   flags, &row[i]))
-			return failed_assignment(run, set, count, k);
+					   flags, &row[i])) {
+			assignment_error_refused(run, set, count, k);
+			return false;
+		}
 		/* ON DUPLICATE KEY UPDATE: no error, and no next number (seen on all servers). */
 		if (row[i].kind == EVAL_NULL && table->columns[i].auto_increment)
 			row[i] = implicit_default(run, &table->columns[i].type);

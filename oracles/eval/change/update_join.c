@@ -126,21 +126,19 @@ struct eval_join *eval_join_compile(struct arena *arena, const struct sql_stmt *
 		return mark_targets(&c, join, stmt->u.del) ? join : NULL;
 	if (!compile_assignments(&c, stmt->u.update->set, &join->set, &join->set_count))
 		return NULL;
-	/* MySQL may not have read the columns that it is computed from (seen on 8.0 and 9.7: NULL). */
-	for (uint32_t i = 0; i < join->set_count && env->flavour == SQL_MYSQL; i++) {
+	for (uint32_t i = 0; i < join->set_count; i++) {
 		const struct assignment *a = &join->set[i];
+		const struct eval_column *column = &scope->tables[a->table].base->columns[a->column];
 
-		if (!a->value && is_computed_default(&scope->tables[a->table].base->columns[a->column]))
-			return outcome_unsupported(
-				outcome, LIMIT_MYSQL_DEFAULT_COMPUTED_IN_UPDATE_OF_SEVERAL_TABLES);
+		if (computed_default_refused(outcome, env, !a->value && is_computed_default(column)))
+			return NULL;
 	}
-	if (eval_reads_assigned(stmt->u.update->set) || meets_own_writes(&c, join, stmt))
-		return outcome_unsupported(
-			outcome, LIMIT_UPDATE_OF_SEVERAL_TABLES_THAT_READS_WRITTEN);
+	if (joined_update_refused(outcome, env,
+		    eval_reads_assigned(stmt->u.update->set) || meets_own_writes(&c, join, stmt)))
+		return NULL;
 	for (uint32_t i = 0; i < q->table_count; i++) {
-		/* Its rows are made while the statement runs, and are not kept. */
-		if (!q->tables[i].base)
-			return outcome_unsupported(outcome, LIMIT_UPDATE_JOINED_WITH_DERIVED_TABLE);
+		if (updated_join_refused(outcome, env, q->tables[i].base))
+			return NULL;
 	}
 	for (uint32_t i = 0; i < join->set_count; i++)
 		join->target[join->set[i].table] = true;

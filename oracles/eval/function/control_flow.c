@@ -310,15 +310,6 @@ static struct node *compile_extreme(
 
 /* ---- CAST ---- */
 
-static uint32_t number_of(struct span s)
-{
-	uint32_t n = 0;
-
-	for (size_t i = 0; i < s.len && n < 100000000; i++)
-		n = n * 10 + (uint32_t)(s.ptr[i] - '0');
-	return n;
-}
-
 /* MariaDB: 0; MySQL: as its bits. */
 static struct eval_value negative_unsigned(struct run *run)
 {
@@ -478,7 +469,7 @@ static struct eval_value run_cast_time(const struct node *n, struct frame *f)
 static struct node *cast_time(
 	struct compiler *c, struct node *n, enum eval_type_kind kind, const struct sql_type *type)
 {
-	uint32_t decimals = type->length.ptr ? number_of(type->length) : 0;
+	uint32_t decimals = type_number(type->length, 0);
 
 	if (decimals > 6)
 		return compile_error(c, ER_TOO_BIG_PRECISION, "too many digits of a fraction");
@@ -510,7 +501,7 @@ static struct node *cast_text(struct compiler *c, struct node *n, const struct s
 	if (collation == COLLATION_BINARY && type->kind == SQL_TYPE_CHAR && type->length.ptr)
 		n->op = 1;
 	n->type = type_string(collation, type->collate.ptr ? 0 : 2,
-		type->length.ptr ? number_of(type->length) : 0);
+		type_number(type->length, 0));
 	if (c->env->flavour == SQL_MARIADB)
 		n->type.decimals = 0;
 	n->aux = type->length.ptr != NULL;
@@ -520,8 +511,8 @@ static struct node *cast_text(struct compiler *c, struct node *n, const struct s
 
 static struct node *cast_decimal(struct compiler *c, struct node *n, const struct sql_type *type)
 {
-	uint32_t precision = type->length.ptr ? number_of(type->length) : 10;
-	uint32_t scale = type->decimals.ptr ? number_of(type->decimals) : 0;
+	uint32_t precision = type_number(type->length, 10);
+	uint32_t scale = type_number(type->decimals, 0);
 
 	if (precision == 0)
 		precision = 10;

@@ -378,3 +378,11 @@ bool check_refused(const struct eval_expr *check, struct arena *arena, const str
 	outcome_unsupported(outcome, LIMIT_MYSQL_CHECK_THAT_CANNOT_BE_COMPUTED_IN_STRICT_MODE);
 	return true;
 }
+
+/* ---- defaults ---- */
+
+bool binary_default_refused(struct run *run, const struct eval_type *type)
+{
+	return run_refuses(run, LIMIT_IMPLICIT_DEFAULT_OF_BINARY_N,
+		type->fixed && type->collation == COLLATION_BINARY);
+}

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Limits of UPDATE and DELETE that their text shows. */
+#include "eval/change/change.h"
 #include "eval/limits/guards.h"
+#include "eval/limits/value_guards.h"
 
 /* ---- one table ---- */
 
@@ -75,4 +77,73 @@ bool join_change_refused(struct compiler *c, const struct sql_stmt *stmt)
 	struct guarded g = {.env = c->env, .stmt = stmt};
 
 	return guards_refuse(c, &g, guards, ARRAY_LEN(guards));
+}
+
+/* ---- SET ---- */
+
+/* MySQL computes constants when it prepares the statement.  The error of one is reported before that of an
+ * assignment to the left of it. */
+bool assignment_error_refused(
+	struct run *run, const struct assignment *set, uint32_t count, uint32_t failed)
+{
+	for (uint32_t i = failed + 1; i < count; i++) {
+		if (run->outcome->status == EVAL_ERROR && run->env->flavour == SQL_MYSQL && set[i].value &&
+			(set[i].value->with_failing || set[i].value->with_cut)) {
+			run_open_error(run, LIMIT_MYSQL_ONE_OF_SEVERAL_ERRORS_IN_ASSIGNMENTS);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- INSERT ---- */
+
+bool insert_clauses_refused(
+	struct eval_outcome *o, const struct eval_env *env, const struct sql_insert *insert)
+{
+	return outcome_refuses(o, env, LIMIT_PARTITION, insert->partitions) ||
+	       outcome_refuses(o, env, LIMIT_INSERT_DELAYED, insert->flags & SQL_DML_DELAYED);
+}
+
+bool query_into_column_refused(
+	struct eval_outcome *o, const struct eval_env *env, const struct eval_column *column)
+{
+	return outcome_refuses(o, env, LIMIT_QUERY_INTO_GENERATED_COLUMNS, column->generated);
+}
+
+bool early_read_refused(struct compiler *c, bool reads)
+{
+	return compile_refuses(c, LIMIT_VALUE_THAT_READS_COLUMN_OF_NEW_ROW_BEFORE_HAS_ONE, reads);
+}
+
+bool later_row_refused(struct compiler *c, bool reads_table)
+{
+	return compile_refuses(c, LIMIT_LATER_ROW_OF_INSERT_THAT_READS_TABLE, reads_table);
+}
+
+/* The names may be those of the query's tables. */
+bool duplicate_error_refused(struct compiler *c, const struct sql_insert *insert)
+{
+	return compile_reopens(c, LIMIT_ON_DUPLICATE_KEY_UPDATE_WITH_QUERY_COLUMNS, insert->query);
+}
+
+/* ---- UPDATE of several tables ---- */
+
+/* MySQL may not have read the columns that it is computed from (seen on 8.0 and 9.7: NULL). */
+bool computed_default_refused(struct eval_outcome *o, const struct eval_env *env, bool computed)
+{
+	return outcome_refuses(
+		o, env, LIMIT_MYSQL_DEFAULT_COMPUTED_IN_UPDATE_OF_SEVERAL_TABLES, computed);
+}
+
+bool joined_update_refused(struct eval_outcome *o, const struct eval_env *env, bool reads_written)
+{
+	return outcome_refuses(
+		o, env, LIMIT_UPDATE_OF_SEVERAL_TABLES_THAT_READS_WRITTEN, reads_written);
+}
+
+/* The rows of a derived table are made while the statement runs, and are not kept. */
+bool updated_join_refused(struct eval_outcome *o, const struct eval_env *env, bool of_base_table)
+{
+	return outcome_refuses(o, env, LIMIT_UPDATE_JOINED_WITH_DERIVED_TABLE, !of_base_table);
 }

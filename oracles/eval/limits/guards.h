@@ -83,6 +83,16 @@ bool guards_refuse(
 bool guards_refuse_each(struct compiler *c, struct guarded *g, uint32_t from,
 	const struct guard *guards, size_t count);
 
+/* The same where there is no compiler. */
+static inline bool outcome_refuses(struct eval_outcome *outcome, const struct eval_env *env,
+	enum eval_limit limit, bool met)
+{
+	if (LIKELY(!met) || !limit_covers(limit, env->flavour, env->version))
+		return false;
+	outcome_unsupported(outcome, limit);
+	return true;
+}
+
 /* The same where an error was met: the server may report another one, or none. */
 static inline bool compile_reopens(struct compiler *c, enum eval_limit limit, bool met)
 {
@@ -404,5 +414,64 @@ bool recursive_query_refused(struct compiler *c, const struct eval_query *step) 
 bool recursive_column_refused(struct compiler *c, bool same_shape) MUST_CHECK;
 bool union_limit_refused(struct compiler *c) MUST_CHECK;
 bool values_order_refused(struct compiler *c, const struct sql_query *query) MUST_CHECK;
+
+/* CREATE TABLE: all of it; an element; a column; its type; an ENUM whose members end in blanks; a
+ * TIMESTAMP. */
+bool create_table_refused(struct eval_outcome *o, const struct eval_env *env,
+	const struct sql_create_table *create) MUST_CHECK;
+bool table_element_refused(struct eval_outcome *o, const struct eval_env *env,
+	const struct sql_element *e) MUST_CHECK;
+bool column_text_refused(struct eval_outcome *o, const struct eval_env *env,
+	const struct sql_column_def *def) MUST_CHECK;
+bool column_type_refused(struct eval_outcome *o, const struct eval_env *env,
+	const struct sql_type *type) MUST_CHECK;
+bool member_blanks_refused(
+	struct eval_outcome *o, const struct eval_env *env, const struct eval_type *t) MUST_CHECK;
+bool timestamp_refused(struct eval_outcome *o, const struct eval_env *env,
+	const struct sql_column_def *def) MUST_CHECK;
+
+/* INSERT: its clauses; a query into a column; what a row's value reads. */
+bool insert_clauses_refused(struct eval_outcome *o, const struct eval_env *env,
+	const struct sql_insert *insert) MUST_CHECK;
+bool query_into_column_refused(struct eval_outcome *o, const struct eval_env *env,
+	const struct eval_column *column) MUST_CHECK;
+bool early_read_refused(struct compiler *c, bool reads) MUST_CHECK;
+bool later_row_refused(struct compiler *c, bool reads_table) MUST_CHECK;
+/* ON DUPLICATE KEY UPDATE of a query that failed. */
+bool duplicate_error_refused(struct compiler *c, const struct sql_insert *insert);
+
+/* UPDATE of several tables: a default that is computed; what it reads; the tables. */
+bool computed_default_refused(
+	struct eval_outcome *o, const struct eval_env *env, bool computed) MUST_CHECK;
+bool joined_update_refused(
+	struct eval_outcome *o, const struct eval_env *env, bool reads_written) MUST_CHECK;
+bool updated_join_refused(
+	struct eval_outcome *o, const struct eval_env *env, bool of_base_table) MUST_CHECK;
+
+/* Kinds of expressions and operators that are not modelled at all; calls: of stored functions, with clauses
+ * of their own, of functions that a release has other rules for. */
+bool construct_refused(struct compiler *c, const struct sql_expr *e) MUST_CHECK;
+bool call_refused(struct compiler *c, const struct sql_expr *e) MUST_CHECK;
+bool call_clauses_refused(struct compiler *c, const struct sql_call_extra *extra) MUST_CHECK;
+bool function_refused(struct compiler *c, struct span name) MUST_CHECK;
+
+/* Literals; names of columns that are aliases, too; VALUES(c); DEFAULT(c). */
+bool literal_charset_refused(struct compiler *c, struct span charset) MUST_CHECK;
+bool literal_text_refused(struct compiler *c, uint16_t collation, struct span text) MUST_CHECK;
+bool literal_bytes_refused(struct compiler *c, const struct eval_type *type) MUST_CHECK;
+bool literal_double_refused(struct compiler *c, double d) MUST_CHECK;
+bool alias_or_column_refused(struct compiler *c, bool both) MUST_CHECK;
+bool ambiguous_alias_refused(struct compiler *c, bool ambiguous) MUST_CHECK;
+bool outer_alias_refused(struct compiler *c, bool found) MUST_CHECK;
+bool insert_values_refused(struct compiler *c, const struct eval_table *table,
+	const struct sql_expr *of) MUST_CHECK;
+bool default_refused(struct compiler *c, const struct node *of) MUST_CHECK;
+bool default_of_column_refused(struct compiler *c, const struct eval_column *column) MUST_CHECK;
+
+/* Two types that one must hold; texts whose collations cannot be mixed. */
+bool merged_pair_refused(
+	struct compiler *c, const struct eval_type *a, const struct eval_type *b) MUST_CHECK;
+bool illegal_mix_refused(
+	struct compiler *c, struct node *const *args, uint32_t count) MUST_CHECK;
 
 #endif

@@ -408,4 +408,15 @@ bool recursive_value_refused(struct run *run, bool fits);
 bool recursive_error_refused(struct run *run);
 bool where_error_refused(struct run *run, const struct node *where);
 
+/* SET: the error of assignment number `failed`. */
+struct assignment;
+bool assignment_error_refused(
+	struct run *run, const struct assignment *set, uint32_t count, uint32_t failed);
+/* The default that a type has where a column has none. */
+bool binary_default_refused(struct run *run, const struct eval_type *type) MUST_CHECK;
+
+/* A whole expression with constants that fail, are cut, or are NULL; `fails_within`: a part of it failed that
+ * need not be asked for. */
+bool guarded_value_refused(struct run *run, const struct node *n, bool fails_within) MUST_CHECK;
+
 #endif

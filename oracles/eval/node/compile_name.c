@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Names compiled: columns, aliases, local variables of stored programs. */
 #include "eval/compile.h"
+#include "eval/limits/guards.h"
 
 #include "server/errors.h"
 
@@ -9,7 +10,7 @@
 struct eval_value require_known(struct run *run, struct eval_value v)
 {
 	if (UNLIKELY(v.kind == EVAL_OPAQUE) && !run->carrying)
-		return run_unsupported(run, LIMIT_TIMES_THAT_ONLY_SERVER_KNOWS);
+		return run_gives_up(run, LIMIT_TIMES_THAT_ONLY_SERVER_KNOWS);
 	return v;
 }
 
@@ -190,7 +191,7 @@ struct node *compile_column(struct compiler *c, const struct sql_expr *e)
 	bool ambiguous;
 
 	if (e->negated)
-		return compile_unsupported(c, LIMIT_EXPRESSION_NOT_MODELLED);
+		return compile_gives_up(c, LIMIT_EXPRESSION_NOT_MODELLED);
 	local = compile_local(c, e);
 	if (local)
 		return local;
@@ -200,10 +201,10 @@ struct node *compile_column(struct compiler *c, const struct sql_expr *e)
 
 		found = find_in_scope(c, s, e, &table, &column);
 		if (depth == 0 && s->alias_first && (alias = find_alias(s, e, &ambiguous))) {
-			/* Which one is meant depends on clause and server. */
-			if (ambiguous || (found && !is_column(alias, table, column)))
-				return compile_unsupported(c, LIMIT_ALIAS_ALSO_COLUMN);
-			return alias;
+			return alias_or_column_refused(c,
+				       ambiguous || (found && !is_column(alias, table, column)))
+				       ? NULL
+				       : alias;
 		}
 		if (found == 2)
 			return compile_error(c, ER_NON_UNIQ_ERROR, "a column name that two tables have");
@@ -221,12 +222,10 @@ struct node *compile_column(struct compiler *c, const struct sql_expr *e)
 			return known_column(c, s, e, depth, table, column);
 		}
 		if (depth == 0 && s->alias_last && (alias = find_alias(s, e, &ambiguous))) {
-			if (ambiguous)
-				return compile_unsupported(c, LIMIT_ALIAS_THAT_TWO_COLUMNS_HAVE);
-			return alias;
+			return ambiguous_alias_refused(c, ambiguous) ? NULL : alias;
 		}
-		if (depth > 0 && find_alias(s, e, &ambiguous))
-			return compile_unsupported(c, LIMIT_ALIAS_OF_OUTER_QUERY);
+		if (outer_alias_refused(c, depth > 0 && find_alias(s, e, &ambiguous)))
+			return NULL;
 	}
 	return compile_error(c, ER_BAD_FIELD_ERROR, "unknown column");
 }

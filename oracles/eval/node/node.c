@@ -46,7 +46,7 @@ struct node *compile_error(struct compiler *c, unsigned error, const char *what)
 {
 	/* Which is computed by then, or is not. */
 	if (c->failing_constant || c->failing_before)
-		return compile_unsupported(c, LIMIT_ONE_OF_SEVERAL_ERRORS_WITH_CONSTANT_THAT_FAILS);
+		return compile_gives_up(c, LIMIT_ONE_OF_SEVERAL_ERRORS_WITH_CONSTANT_THAT_FAILS);
 	c->failed = true;
 	return outcome_error(c->outcome, error, what);
 }
@@ -85,9 +85,3 @@ bool compile_mysql_has(struct compiler *c, enum mysql_change change)
 	return has > 0;
 }
 
-bool compile_mysql_5(struct compiler *c, enum eval_limit limit)
-{
-	if (mysql_5(c->env))
-		compile_unsupported(c, limit);
-	return mysql_5(c->env);
-}

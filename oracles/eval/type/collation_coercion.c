@@ -91,15 +91,7 @@ bool needs_collation(enum operation operation)
 static bool illegal_mix(
 	struct compiler *c, struct node **args, uint32_t count, enum operation operation)
 {
-	bool patterns = false;
-
-	for (uint32_t i = 0; i < count; i++)
-		patterns |= node_any(args[i], calls_regexp);
-	if (c->env->flavour == SQL_MYSQL)
-		compile_unsupported(c, LIMIT_MYSQL_STRINGS_OF_DIFFERENT_COLLATIONS);
-	else if (patterns) /* of which the server says first what is wrong with one */
-		compile_unsupported(c, LIMIT_REGULAR_EXPRESSION_WITH_ANOTHER_COLLATION);
-	else
+	if (!illegal_mix_refused(c, args, count))
 		compile_error(c,
 			operation == OPERATION_UNION ? 1271
 			: count == 2                 ? 1267

@@ -78,10 +78,8 @@ static bool merge_pair(struct compiler *c, const struct eval_type *a, const stru
 			*out = type_decimal(20, 0);
 		return true;
 	}
-	if (a->kind == EVAL_T_JSON || b->kind == EVAL_T_JSON) {
-		compile_unsupported(c, LIMIT_JSON_VALUES);
+	if (merged_pair_refused(c, a, b))
 		return false;
-	}
 	if (type_is_number(a) && type_is_number(b)) {
 		*out = merge_numbers(a, b, c->env->flavour == SQL_MYSQL);
 		return true;

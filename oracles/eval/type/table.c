@@ -2,6 +2,7 @@
 /* CREATE TABLE to the evaluator's table: column types, keys, checks. */
 #include <string.h>
 
+#include "eval/limits/guards.h"
 #include "eval/node.h"
 
 struct creating {
@@ -11,18 +12,18 @@ struct creating {
 	uint16_t collation; /* of columns that name none */
 };
 
-static uint32_t number_of(struct span s, uint32_t otherwise)
+uint32_t type_number(struct span digits, uint32_t otherwise)
 {
 	uint32_t n = 0;
 
-	if (!s.ptr || !s.len)
+	if (!digits.ptr || !digits.len)
 		return otherwise;
-	for (size_t i = 0; i < s.len && n < 100000000; i++)
-		n = n * 10 + (uint32_t)(s.ptr[i] - '0');
+	for (size_t i = 0; i < digits.len && n < 100000000; i++)
+		n = n * 10 + (uint32_t)(digits.ptr[i] - '0');
 	return n;
 }
 
-static bool unsupported(struct creating *k, enum eval_limit limit)
+static bool give_up(struct creating *k, enum eval_limit limit)
 {
 	outcome_unsupported(k->outcome, limit);
 	return false;
@@ -46,7 +47,7 @@ static bool text_type(struct creating *k, const struct sql_type *type, struct ev
 	if (type->binary && t->collation != COLLATION_NONE)
 		t->collation = collation_bin_of(collation_charset(t->collation));
 	if (t->collation == COLLATION_NONE || type->unicode)
-		return unsupported(k, LIMIT_COLUMN_OF_COLLATION_NOT_MODELLED);
+		return give_up(k, LIMIT_COLUMN_OF_COLLATION_NOT_MODELLED);
 	return true;
 }
 
@@ -63,35 +64,17 @@ static bool member_type(struct creating *k, const struct sql_type *type, struct 
 	for (const struct sql_expr *e = type->values; e; e = e->next) {
 		struct span text = e->u.literal.text;
 
-		if (e->u.literal.kind != SQL_LIT_STRING)
-			return unsupported(k, LIMIT_MEMBERS_OF_ENUM_OR_SET_NOT_PLAIN_STRINGS);
 		while (text.len && text.ptr[text.len - 1] == ' ') {
 			text.len--;
 			blanks = true;
 		}
-		/* Its text is that of what is no member, number 0. */
-		if (!text.len)
-			return unsupported(k, LIMIT_EMPTY_STRING_AMONG_MEMBERS_OF_ENUM_OR_SET);
 		values[count++] = text;
 	}
 	t->values = values;
 	t->value_count = count;
 	if (!text_type(k, type, t))
 		return false;
-	/* They stay where the character set has no letters. */
-	return !(blanks && t->collation == COLLATION_BINARY) ||
-	       unsupported(k, LIMIT_BLANK_AT_END_OF_MEMBER_OF_ENUM_OR_SET_OF_BYTES);
-}
-
-static bool time_type(struct creating *k, const struct sql_type *type, enum eval_type_kind kind,
-	struct eval_type *t)
-{
-	uint32_t decimals = number_of(type->length, 0);
-
-	if (decimals > 6)
-		return unsupported(k, LIMIT_TEMPORAL_TYPE_WITH_MORE_THAN_SIX_DECIMALS);
-	*t = type_temporal(kind, decimals);
-	return true;
+	return !(blanks && member_blanks_refused(k->outcome, k->env, t));
 }
 
 static void int_type(
@@ -100,27 +83,25 @@ static void int_type(
 	*t = type_int(type->is_unsigned || type->zerofill);
 	t->bytes = bytes;
 	t->zerofill = type->zerofill;
-	t->length = number_of(type->length, width - t->is_unsigned);
+	t->length = type_number(type->length, width - t->is_unsigned);
 	if (!t->zerofill)
 		t->length = 21;
 }
 
-static bool real_type(struct creating *k, const struct sql_type *type, struct eval_type *t)
+static void real_type(const struct sql_type *type, struct eval_type *t)
 {
 	bool is_float = type->kind == SQL_TYPE_FLOAT;
 
-	if (is_float && type->length.ptr && !type->decimals.ptr && number_of(type->length, 0) > 24)
+	if (is_float && type->length.ptr && !type->decimals.ptr && type_number(type->length, 0) > 24)
 		is_float = false;
-	(void)k;
 	*t = type_double();
 	t->kind = is_float ? EVAL_T_FLOAT : EVAL_T_DOUBLE;
 	t->is_unsigned = type->is_unsigned || type->zerofill;
 	t->zerofill = type->zerofill;
 	if (type->decimals.ptr) {
-		t->decimals = (uint8_t)number_of(type->decimals, 0);
-		t->length = number_of(type->length, 0);
+		t->decimals = (uint8_t)type_number(type->decimals, 0);
+		t->length = type_number(type->length, 0);
 	}
-	return t->zerofill ? unsupported(k, LIMIT_ZEROFILL_OF_OTHER_TYPES_THAN_INTEGERS) : true;
 }
 
 static void string_type(struct eval_type *t, uint32_t length, bool blob)
@@ -158,59 +139,59 @@ static bool column_type(struct creating *k, const struct sql_type *type, struct 
 		*t = type_int(true);
 		return true;
 	case SQL_TYPE_DECIMAL:
-		if (type->zerofill)
-			return unsupported(k, LIMIT_ZEROFILL_OF_OTHER_TYPES_THAN_INTEGERS);
-		*t = type_decimal(number_of(type->length, 10) ? number_of(type->length, 10) : 10,
-			number_of(type->decimals, 0));
+		*t = type_decimal(type_number(type->length, 10) ? type_number(type->length, 10) : 10,
+			type_number(type->decimals, 0));
 		t->is_unsigned = type->is_unsigned;
 		return true;
 	case SQL_TYPE_FLOAT:
 	case SQL_TYPE_DOUBLE:
-		return real_type(k, type, t);
+		real_type(type, t);
+		return true;
 	case SQL_TYPE_BIT:
 		t->kind = EVAL_T_BIT;
-		t->length = number_of(type->length, 1);
+		t->length = type_number(type->length, 1);
 		if (!t->length) /* BIT(0) */
 			t->length = 1;
-		if (t->length > 64)
-			return unsupported(k, LIMIT_BIT_OF_MORE_THAN_64_BITS);
 		return true;
 	case SQL_TYPE_DATE:
 		*t = type_temporal(EVAL_T_DATE, 0);
 		return true;
 	case SQL_TYPE_TIME:
-		return time_type(k, type, EVAL_T_TIME, t);
+		*t = type_temporal(EVAL_T_TIME, type_number(type->length, 0));
+		return true;
 	case SQL_TYPE_DATETIME:
-		return time_type(k, type, EVAL_T_DATETIME, t);
+		*t = type_temporal(EVAL_T_DATETIME, type_number(type->length, 0));
+		return true;
 	case SQL_TYPE_TIMESTAMP:
-		return time_type(k, type, EVAL_T_TIMESTAMP, t);
+		*t = type_temporal(EVAL_T_TIMESTAMP, type_number(type->length, 0));
+		return true;
 	case SQL_TYPE_YEAR:
 		t->kind = EVAL_T_YEAR;
 		t->bytes = 4;
 		t->is_unsigned = true;
-		return number_of(type->length, 4) == 4 ? true : unsupported(k, LIMIT_YEAR_2);
+		return true;
 	case SQL_TYPE_CHAR:
 	case SQL_TYPE_NCHAR:
-		string_type(t, number_of(type->length, 1), false);
+		string_type(t, type_number(type->length, 1), false);
 		t->fixed = true;
 		return text_type(k, type, t);
 	case SQL_TYPE_VARCHAR:
 	case SQL_TYPE_NVARCHAR:
-		string_type(t, number_of(type->length, 1), false);
+		string_type(t, type_number(type->length, 1), false);
 		return text_type(k, type, t);
 	case SQL_TYPE_BINARY:
-		string_type(t, number_of(type->length, 1), false);
+		string_type(t, type_number(type->length, 1), false);
 		t->fixed = true;
 		return true;
 	case SQL_TYPE_VARBINARY:
-		string_type(t, number_of(type->length, 1), false);
+		string_type(t, type_number(type->length, 1), false);
 		return true;
 	case SQL_TYPE_TINYBLOB:
 		string_type(t, 255, true);
 		return true;
 	case SQL_TYPE_BLOB:
 		string_type(t, 65535, true);
-		return type->length.ptr ? unsupported(k, LIMIT_BLOB_N) : true;
+		return true;
 	case SQL_TYPE_MEDIUMBLOB:
 		string_type(t, 16777215, true);
 		return true;
@@ -222,7 +203,7 @@ static bool column_type(struct creating *k, const struct sql_type *type, struct 
 		return text_type(k, type, t);
 	case SQL_TYPE_TEXT:
 		string_type(t, 65535, true);
-		return type->length.ptr ? unsupported(k, LIMIT_TEXT_N) : text_type(k, type, t);
+		return text_type(k, type, t);
 	case SQL_TYPE_MEDIUMTEXT:
 		string_type(t, 16777215, true);
 		return text_type(k, type, t);
@@ -243,12 +224,12 @@ static bool column_type(struct creating *k, const struct sql_type *type, struct 
 		return true;
 	case SQL_TYPE_GEOMETRY:
 	case SQL_TYPE_OTHER:
-		return unsupported(k, LIMIT_COLUMN_OF_TYPE_NOT_MODELLED);
+		return give_up(k, LIMIT_COLUMN_OF_TYPE_NOT_MODELLED);
 	case SQL_TYPE_SIGNED:
 	case SQL_TYPE_UNSIGNED:
 		break;
 	}
-	return unsupported(k, LIMIT_COLUMN_OF_TYPE_NOT_MODELLED);
+	return give_up(k, LIMIT_COLUMN_OF_TYPE_NOT_MODELLED);
 }
 
 static bool add_column(
@@ -256,9 +237,9 @@ static bool add_column(
 {
 	bool null_default;
 
-	if (!def->has_type || def->row_time != SQL_ROW_TIME_NONE)
-		return unsupported(k, LIMIT_COLUMN_WITHOUT_TYPE);
-	if (!column_type(k, &def->type, &column->type))
+	if (column_text_refused(k->outcome, k->env, def) ||
+		column_type_refused(k->outcome, k->env, &def->type) ||
+		!column_type(k, &def->type, &column->type))
 		return false;
 	column->name = def->name;
 	column->nullable = def->nullable != SQL_NO && !def->primary &&
@@ -270,8 +251,8 @@ static bool add_column(
 	column->on_update = def->on_update;
 	column->generated = def->generated;
 	column->storage = def->storage;
-	if (column->type.kind == EVAL_T_TIMESTAMP && def->nullable == SQL_UNSAID)
-		return unsupported(k, LIMIT_TIMESTAMP_WITHOUT_NULL_OR_NOT_NULL);
+	if (column->type.kind == EVAL_T_TIMESTAMP && timestamp_refused(k->outcome, k->env, def))
+		return false;
 	null_default = !def->dflt || (def->dflt->kind == SQL_EXPR_LITERAL &&
 					     def->dflt->u.literal.kind == SQL_LIT_NULL);
 	column->no_default =
@@ -305,7 +286,7 @@ static bool add_index(struct creating *k, struct eval_table *t, const struct sql
 	index->lengths = arena_zero(k->arena, (index->count + 1) * sizeof(uint32_t));
 	for (const struct sql_key_part *p = key->parts; p; p = p->next, i++) {
 		index->columns[i] = p->expr ? UINT32_MAX : eval_table_column(t, p->column);
-		index->lengths[i] = number_of(p->length, 0);
+		index->lengths[i] = type_number(p->length, 0);
 		if (!p->expr && index->columns[i] == UINT32_MAX) {
 			outcome_error(k->outcome, 1072, "a key over a column that does not exist");
 			return false;
@@ -401,8 +382,8 @@ static bool add_elements(
 	struct creating *k, struct eval_table *t, const struct sql_create_table *create)
 {
 	for (const struct sql_element *e = create->elements; e; e = e->next) {
-		if (e->kind == SQL_ELEMENT_PERIOD)
-			return unsupported(k, LIMIT_PERIOD);
+		if (table_element_refused(k->outcome, k->env, e))
+			return false;
 		if (e->kind == SQL_ELEMENT_COLUMN &&
 			!add_column(k, e->column, &t->columns[t->column_count++]))
 			return false;
@@ -458,8 +439,8 @@ struct eval_table *eval_table_create(struct arena *arena, const struct sql_creat
 	uint32_t count = 1;
 
 	memset(outcome, 0, sizeof(*outcome));
-	if (create->like || create->query)
-		return outcome_unsupported(outcome, LIMIT_CREATE_TABLE_LIKE_OR_AS_SELECT);
+	if (create_table_refused(outcome, env, create))
+		return NULL;
 	for (const struct sql_element *e = create->elements; e; e = e->next) {
 		count += 2;
 		for (const struct sql_key *c = e->column ? e->column->checks : NULL; c; c = c->next)

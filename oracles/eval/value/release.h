@@ -41,7 +41,6 @@ enum eval_limit mysql_change_limit(enum mysql_change change);
 /* MySQL before 8.0: 5.6 has other rules for these, nearer to MariaDB's, and 5.7 was not tried.  True:
  * unsupported. */
 bool mysql_5(const struct eval_env *env);
-bool compile_mysql_5(struct compiler *c, enum eval_limit limit); /* node/node.c */
 /* The functions of which that is so. */
 bool mysql_5_function(struct span name);
 

@@ -37,13 +37,13 @@ struct run run_begin(const struct eval_env *env, const struct eval_source *sourc
 bool run_has_room(struct run *run)
 {
 	if (UNLIKELY(run->arena->total > run->bytes_max))
-		run_unsupported(run, LIMIT_MORE_MEMORY_THAN_BOUND_ALLOWS);
+		run_gives_up(run, LIMIT_MORE_MEMORY_THAN_BOUND_ALLOWS);
 	return !run->failed;
 }
 
 bool run_step(struct run *run)
 {
 	if (UNLIKELY(++run->steps > run->steps_max))
-		run_unsupported(run, LIMIT_MORE_WORK_THAN_BOUND_ALLOWS);
+		run_gives_up(run, LIMIT_MORE_WORK_THAN_BOUND_ALLOWS);
 	return run_has_room(run);
 }
