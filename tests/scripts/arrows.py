@@ -257,6 +257,19 @@ def unused(root, names, calls, upward):
     return stale
 
 
+# What refuses a statement; and the files outside of oracles/eval/limits that may call it: they define it, or
+# refuse by release from a table.
+REFUSALS = {"run_unsupported", "compile_unsupported", "run_open_error"}
+REFUSING = {"oracles/eval/node/node.c", "oracles/eval/value/convert.c", "oracles/eval/value/release.c"}
+
+
+def refusals(needed, allowed):
+    """Calls of what refuses from other files than the guards."""
+    return [f"{name}: {symbol}()" for name, symbol in needed
+            if symbol in REFUSALS and name not in allowed
+            and not name.startswith("oracles/eval/limits/")]
+
+
 def check_calls(root, build, names):
     calls, upward = call_tables(text_of(root, "docs/internals/architecture.md"))
     folders = {os.path.dirname(name) for name in names
@@ -277,6 +290,10 @@ def check_calls(root, build, names):
     refused = [problem for defined, needed in tables
                for problem in call_problems(calls, {}, defined, needed)]
     report(len(refused) > len(upward), f"without that table {len(refused)} calls would be refused")
+    _, needed = tables[0]
+    outside = refusals(needed, REFUSING)
+    report(not outside and refusals(needed, set()), "the evaluator's rules refuse through guards only",
+           outside)
 
 
 def compile_flags(build, folder):

@@ -228,10 +228,15 @@ bool row_constants_refused(struct compiler *c, struct node *const *pair)
 /* ---- values ---- */
 
 /* To MySQL 5.6 the column is signed. */
-bool compared_bit_refused(struct run *run, const struct eval_type *type, const struct eval_value *v)
+static bool is_large_bit(const struct compared *side)
+{
+	return side->type->kind == EVAL_T_BIT && side->value->u > INT64_MAX;
+}
+
+bool compared_bits_refused(struct run *run, const struct compared *a, const struct compared *b)
 {
 	return run_refuses(run, LIMIT_MYSQL5_BIT_BEYOND_BIGINT_COMPARED,
-		type->kind == EVAL_T_BIT && v->u > INT64_MAX);
+		is_large_bit(a) || is_large_bit(b));
 }
 
 static bool has_digit(struct span s)
@@ -351,11 +356,6 @@ bool constant_error_refused(struct run *run, const struct node *n, const struct 
 			run->env->flavour == SQL_MARIADB);
 }
 
-bool error_beside_null_refused(struct run *run, const struct eval_value *a)
-{
-	return run_reopens(run, LIMIT_ERROR_WITH_NULL, a->kind == EVAL_NULL);
-}
-
 /* Is a text compared with a number, or a date with what is none? */
 static bool converts(const struct eval_type *a, const struct eval_type *b)
 {
@@ -367,6 +367,15 @@ bool conversion_error_refused(
 	struct run *run, const struct eval_type *a, const struct eval_type *b)
 {
 	return other_error_refused(run, converts(a, b));
+}
+
+/* An error met while two operands are compared, of which the first is `a`. */
+bool compared_error_refused(struct run *run, struct node *const *pair, const struct eval_value *a,
+	const struct comparison *how)
+{
+	return constant_error_refused(run, pair[1], how) ||
+	       run_reopens(run, LIMIT_ERROR_WITH_NULL, a->kind == EVAL_NULL) ||
+	       conversion_error_refused(run, &pair[0]->type, &pair[1]->type);
 }
 
 bool null_and_date_refused(struct run *run, const struct comparison *how, const struct eval_type *a,

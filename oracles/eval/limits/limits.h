@@ -4,7 +4,10 @@
  *
  *	LIMIT(NAME, MariaDB releases, MySQL releases, "reason", "example")
  *
- * The rules refuse by name: compile_unsupported(c, LIMIT_NAME), run_unsupported(run, LIMIT_NAME).
+ * The guards of this folder refuse by name (guards.h: by text and types; value_guards.h: by values).  A
+ * rule asks its guard and gives up where that says so.  It names a limit itself only where one of its own
+ * steps has no answer (run_gives_up(), compile_gives_up()).
+ *
  * The reason is what the user reads.  It has no values in it, so that refusals can be counted by it.
  *
  * The releases are those in which the limit can be met.  The example is a statement that meets it

@@ -235,8 +235,7 @@ struct compared {
 	const struct eval_type *type;
 	const struct eval_value *value;
 };
-bool compared_bit_refused(
-	struct run *run, const struct eval_type *type, const struct eval_value *v);
+bool compared_bits_refused(struct run *run, const struct compared *a, const struct compared *b);
 bool compared_no_time_refused(
 	struct run *run, const struct eval_value *v, enum eval_kind kind);
 bool compared_year_refused(struct run *run, const struct eval_value *v);
@@ -249,7 +248,8 @@ bool compared_doubles_refused(struct run *run, const struct comparison *how,
 /* ... and what else may be met: errors, NULL (beside values of the types a and b, where given), rows. */
 bool constant_error_refused(
 	struct run *run, const struct node *n, const struct comparison *how) MUST_CHECK;
-bool error_beside_null_refused(struct run *run, const struct eval_value *a);
+bool compared_error_refused(struct run *run, struct node *const *pair, const struct eval_value *a,
+	const struct comparison *how) MUST_CHECK;
 bool conversion_error_refused(
 	struct run *run, const struct eval_type *a, const struct eval_type *b) MUST_CHECK;
 bool null_and_date_refused(struct run *run, const struct comparison *how, const struct eval_type *a,

@@ -275,8 +275,8 @@ int compare_as(struct run *run, const struct comparison *how, const struct eval_
 	case EVAL_T_YEAR: {
 		struct eval_value x = to_integer(run, at, a), y = to_integer(run, bt, b);
 
-		compared_bit_refused(run, at, &x);
-		compared_bit_refused(run, bt, &y);
+		if (at->kind == EVAL_T_BIT || bt->kind == EVAL_T_BIT)
+			compared_bits_refused(run, &(struct compared){at, &x}, &(struct compared){bt, &y});
 		if (how->year)
 			as_year(run, how->year == 1 ? &x : &y);
 		return compare_integers(&x, &y);
@@ -406,21 +406,19 @@ static struct eval_value run_compare(const struct node *n, struct frame *f)
 	bool null;
 	int order;
 
-	if (constant_error_refused(f->run, n->args[0], how))
+	if (run_erred(f->run) && constant_error_refused(f->run, n->args[0], how))
 		return EVAL_NULL_VALUE;
 	if (a.kind == EVAL_NULL && n->op != SQL_OP_NULL_EQ)
 		return EVAL_NULL_VALUE;
 	b = node_run(n->args[1], f);
-	if (constant_error_refused(f->run, n->args[1], how))
-		return EVAL_NULL_VALUE;
-	error_beside_null_refused(f->run, &a);
-	if (conversion_error_refused(f->run, &n->args[0]->type, &n->args[1]->type) ||
-		null_and_date_refused(f->run, how, b.kind == EVAL_NULL ? &n->args[0]->type : NULL,
-			a.kind == EVAL_NULL ? &n->args[1]->type : NULL))
+	if (run_erred(f->run) && compared_error_refused(f->run, n->args, &a, how))
 		return EVAL_NULL_VALUE;
 	if (a.kind == EVAL_NULL || b.kind == EVAL_NULL) {
 		const struct eval_type *at = &n->args[0]->type, *bt = &n->args[1]->type;
 
+		if (null_and_date_refused(f->run, how, b.kind == EVAL_NULL ? at : NULL,
+			    a.kind == EVAL_NULL ? bt : NULL))
+			return EVAL_NULL_VALUE;
 		if (bt->kind != EVAL_T_NULL)
 			compare_alone(f->run, how, at, &a);
 		/* MariaDB asks the second as well, MySQL beside <=> in a query only. */
