@@ -6,6 +6,7 @@
 static const struct command *const commands[] = {
 	&corpus_command,
 	&generate_command,
+	&hunt_command,
 	&note_command,
 	&prepare_command,
 	&proxy_command,

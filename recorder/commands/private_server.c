@@ -11,7 +11,7 @@
 
 #include "base/buf.h"
 
-enum { OUTPUT_MAX = 64 * 1024, ARGS_MAX = 24, STATUS_SKIP = 77 };
+enum { OUTPUT_MAX = 64 * 1024, ARGS_MAX = 40, STATUS_SKIP = 77 };
 
 static const char tool_name[] = "isorec-servers";
 
@@ -153,6 +153,12 @@ static bool add_release(const char *given, char *release, size_t size, const cha
 
 bool provide_start(struct provided *out, const char *release, bool *skip, struct err *err)
 {
+	return provide_start_with(out, release, NULL, skip, err);
+}
+
+bool provide_start_with(struct provided *out, const char *release, const char *const *settings, bool *skip,
+	struct err *err)
+{
 	static unsigned number;
 	char tool[4096], name[100], parent[64], plain[64], port[16] = "";
 	const char *args[ARGS_MAX] = {tool, "start"};
@@ -170,6 +176,10 @@ bool provide_start(struct provided *out, const char *release, bool *skip, struct
 	args[count++] = name;
 	args[count++] = parent;
 	args[count++] = "--env";
+	for (int i = 0; settings && settings[i] && i < PROVIDE_SETTINGS_MAX; i++) {
+		args[count++] = "-o";
+		args[count++] = settings[i];
+	}
 	status = run_tool(args, &output, &messages);
 	ok = status == 0;
 	if (ok) {
@@ -178,6 +188,7 @@ bool provide_start(struct provided *out, const char *release, bool *skip, struct
 		out->port = (unsigned)strtoul(port, NULL, 10);
 		take_variable(output.data, "ISOREC_SERVER_USER", out->user, sizeof(out->user));
 		take_variable(output.data, "ISOREC_SERVER_NODES", out->nodes, sizeof(out->nodes));
+		take_variable(output.data, "ISOREC_SERVER_ERROR_LOG", out->error_log, sizeof(out->error_log));
 	} else {
 		*skip = status == STATUS_SKIP;
 		err_set(err, ERR_SERVER, "%s: %s%s", release, *skip ? "skipped: " : "",

@@ -20,11 +20,17 @@ struct provided {
 	unsigned port; /* on 127.0.0.1 */
 	char user[64];
 	char nodes[1024]; /* of a cluster: host:port with commas, the first one included */
+	char error_log[512];
 };
+
+enum { PROVIDE_SETTINGS_MAX = 8 };
 
 /* False: it cannot be had here (*skip, and err says why), or does not start. */
 bool provide_start(
 	struct provided *out, const char *release, bool *skip, struct err *err) MUST_CHECK;
+/* ... with settings of the server, "name=value", NULL at the end; at most PROVIDE_SETTINGS_MAX. */
+bool provide_start_with(struct provided *out, const char *release, const char *const *settings, bool *skip,
+	struct err *err) MUST_CHECK;
 void provide_stop(struct provided *server);
 
 #endif

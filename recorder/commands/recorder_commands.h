@@ -7,6 +7,7 @@
 
 extern const struct command corpus_command;
 extern const struct command generate_command;
+extern const struct command hunt_command;
 extern const struct command note_command;
 extern const struct command prepare_command;
 extern const struct command proxy_command;

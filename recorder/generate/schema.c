@@ -400,20 +400,35 @@ static void refer(struct gen *g, struct row *row, const struct table *t)
 	}
 }
 
-/* Values that no unique key has yet: the next ones. */
+/* Other values for the columns of a unique key; where they are foreign keys, at last none. */
+static void change_unique(struct gen *g, const struct table *t, struct row *row, uint32_t set, unsigned tries)
+{
+	for (uint32_t i = 0; i < t->column_count; i++) {
+		if (!(set & 1u << i))
+			continue;
+		if (t->columns[i].parent != NO_TABLE)
+			row->values[i] = tries < 16 ? row->values[i] : VALUE_NULL;
+		else
+			row->values[i] = tries < 8 ? any_value(g, &t->columns[i]) : g->domain + t->row_count + tries;
+	}
+}
+
+/* Values that no unique key has yet.  A change for one key may break another, so all are looked at again. */
 static void make_unique(struct gen *g, struct table *t, struct row *row)
 {
-	for (uint32_t u = 0; u < t->unique_count; u++) {
-		for (unsigned tries = 0; meets_another(t, row, t->uniques[u]); tries++) {
-			for (uint32_t i = 0; i < t->column_count; i++) {
-				if (!(t->uniques[u] & 1u << i) || t->columns[i].parent != NO_TABLE)
-					continue;
-				row->values[i] = tries < 8 ? any_value(g, &t->columns[i])
-							   : g->domain + t->row_count + tries;
-			}
-			if (tries > 64)
-				break; /* a key of foreign keys alone */
+	enum { TRIES_MAX = 64 };
+
+	for (unsigned tries = 0; tries < TRIES_MAX; tries++) {
+		bool changed = false;
+
+		for (uint32_t u = 0; u < t->unique_count; u++) {
+			if (!meets_another(t, row, t->uniques[u]))
+				continue;
+			change_unique(g, t, row, t->uniques[u], tries);
+			changed = true;
 		}
+		if (!changed)
+			return;
 	}
 }
 

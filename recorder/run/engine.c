@@ -20,8 +20,6 @@
 #include "trace/pack.h"
 
 enum {
-	/* A statement that answers at once needs no look at the lock views. */
-	FIRST_LOOK_NS = 10 * 1000 * 1000,
 	/* A deadlock's victim may be seen waiting for the moment until it is chosen. */
 	GRACE_MS = 5,
 	ENDING_WAIT_MS = 1,
@@ -280,7 +278,7 @@ bool engine_begin_trace(struct engine *e)
 void engine_watch(struct engine *e)
 {
 	for (size_t i = 0; i < e->node_count; i++)
-		watch_open(&e->nodes[i].watch, e->nodes[i].control);
+		watch_open(&e->nodes[i].watch, e->nodes[i].control, e->options->quick_watch);
 	engine_note(e, "blocked is known from", span_str(watch_name(e->nodes[0].watch.kind)));
 }
 
@@ -567,7 +565,7 @@ static bool look_at_node(struct engine *e, size_t node, uint64_t now)
 {
 	struct watch *watch = &e->nodes[node].watch;
 
-	if (!watch->kind || now < watch_next_ns(watch) || now < e->event_ns + FIRST_LOOK_NS)
+	if (!watch->kind || now < watch_next_ns(watch) || now < e->event_ns + watch->first_look_ns)
 		return false;
 	if (watch_look(watch, e->clients, e->client_count, node))
 		return engine_serve(e, GRACE_MS);
@@ -611,7 +609,7 @@ void engine_settle(struct engine *e, const struct client *c)
 {
 	while (!engine_stopped(e)) {
 		bool ending = ends_look(e), settled = c ? is_settled(c) : all_settled(e);
-		uint64_t now = clock_mono_ns(), next = e->event_ns + FIRST_LOOK_NS;
+		uint64_t now = clock_mono_ns(), next = e->event_ns + e->nodes[0].watch.first_look_ns;
 
 		if (settled && !ending)
 			break;

@@ -38,6 +38,7 @@ struct run_options {
 	uint64_t hang_timeout_ns;    /* nothing moves any more */
 	uint64_t rows_max;           /* kept of a table's content */
 	bool drop_database;          /* one of that name may be there */
+	bool quick_watch;            /* that a statement waits is enough to know, not for whom (run/lock_waits.h) */
 	bool keep_database;
 	const char *output; /* the trace */
 	bool overwrite;

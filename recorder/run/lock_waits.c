@@ -2,6 +2,7 @@
 #include "run/lock_waits.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 
@@ -35,6 +36,8 @@ static const char *const queries[] = {
 			     "and bl.engine_transaction_id = w.blocking_engine_transaction_id "
 			     "left join performance_schema.threads b on b.thread_id = bl.thread_id "
 			     "union all " PROCESS_LIST,
+	/* The rest of what it takes: innodb_status_waits(). */
+	[WATCH_INNODB_STATUS] = PROCESS_LIST,
 };
 
 static MYSQL_RES *ask(MYSQL *control, const char *sql)
@@ -54,10 +57,20 @@ static bool detects_deadlocks(MYSQL *control)
 	return on;
 }
 
-void watch_open(struct watch *watch, MYSQL *control)
+static bool has_innodb_status(MYSQL *control)
+{
+	MYSQL_RES *result = ask(control, "show engine innodb status");
+	bool has = result && mysql_num_rows(result);
+
+	if (result)
+		mysql_free_result(result);
+	return has;
+}
+
+void watch_open(struct watch *watch, MYSQL *control, bool quick)
 {
 	*watch = (struct watch){.control = control};
-	for (int kind = WATCH_DATA_LOCKS; kind > WATCH_NONE; kind--) {
+	for (int kind = WATCH_DATA_LOCKS; kind > WATCH_NONE; kind--) { /* that is tried; INNODB_STATUS is chosen */
 		MYSQL_RES *result = ask(control, queries[kind]);
 
 		if (!result)
@@ -67,6 +80,11 @@ void watch_open(struct watch *watch, MYSQL *control)
 		watch->interval_ns = kind == WATCH_DATA_LOCKS ? 5000000 : 150000000;
 		watch->last_ns = clock_mono_ns();
 		watch->circles_stand = !detects_deadlocks(control);
+		watch->first_look_ns = quick ? 2000000 : 10000000;
+		if (quick && kind == WATCH_INNODB_TRX && has_innodb_status(control)) {
+			watch->kind = WATCH_INNODB_STATUS;
+			watch->interval_ns = 3000000;
+		}
 		return;
 	}
 }
@@ -85,6 +103,8 @@ const char *watch_name(enum watch_kind kind)
 		return "information_schema.innodb_trx";
 	case WATCH_DATA_LOCKS:
 		return "performance_schema.data_lock_waits";
+	case WATCH_INNODB_STATUS:
+		return "SHOW ENGINE INNODB STATUS";
 	}
 	return "?";
 }
@@ -141,6 +161,80 @@ static void unsettle_circles(struct client *clients, size_t count, uint64_t now)
 	}
 }
 
+static void mark_waiting(struct client *waiter, uint64_t now)
+{
+	waiter->settled = true;
+	if (!waiter->waiting)
+		waiter->waiting_since = now;
+	waiter->waiting = true;
+}
+
+static bool begins(struct span line, const char *head)
+{
+	return line.len >= strlen(head) && memcmp(line.ptr, head, strlen(head)) == 0;
+}
+
+/* A line of the status, without its end; false: there is none. */
+static bool next_line(struct span *rest, struct span *line)
+{
+	const char *end = rest->len ? memchr(rest->ptr, '\n', rest->len) : NULL;
+
+	if (!end)
+		return false;
+	*line = span_of(rest->ptr, (size_t)(end - rest->ptr));
+	*rest = span_of(end + 1, rest->len - line->len - 1);
+	return true;
+}
+
+/* Each transaction has lines of its own:
+ *
+ *	---TRANSACTION 24, ACTIVE 1 sec starting index read
+ *	LOCK WAIT 2 lock struct(s), heap size 1120, 1 row lock(s)
+ *	MariaDB thread id 6, OS thread handle ...
+ *	the statement
+ *	------- TRX HAS BEEN WAITING 407896 us FOR THIS LOCK TO BE GRANTED:
+ *
+ * Both lines about waiting must be there, the first before the statement's text, which may hold anything. */
+static void innodb_status_waits(struct span status, struct client *clients, size_t count, size_t node, uint64_t now)
+{
+	static const char head[] = "LIST OF TRANSACTIONS FOR EACH SESSION:";
+	const char *list = memmem(status.ptr, status.len, head, sizeof(head) - 1);
+	struct client *of = NULL;
+	bool waits = false;
+	struct span line;
+
+	if (!list)
+		return;
+	status = span_of(list, status.len - (size_t)(list - status.ptr));
+	while (next_line(&status, &line)) {
+		const char *id;
+
+		if (begins(line, "---TRANSACTION ")) {
+			of = NULL;
+			waits = false;
+		} else if (begins(line, "LOCK WAIT ") && !of) {
+			waits = true;
+		} else if (!of && (id = memmem(line.ptr, line.len, " thread id ", 11)) != NULL) {
+			of = by_thread(clients, count, node, id + 11);
+		} else if (of && waits && of->state != CLIENT_IDLE && begins(line, "------- TRX HAS BEEN WAITING ")) {
+			mark_waiting(of, now);
+		}
+	}
+}
+
+static bool look_at_innodb_status(struct watch *watch, struct client *clients, size_t count, size_t node, uint64_t now)
+{
+	MYSQL_RES *result = ask(watch->control, "show engine innodb status");
+	MYSQL_ROW row = result ? mysql_fetch_row(result) : NULL;
+	bool ok = row && mysql_num_fields(result) > 2 && row[2];
+
+	if (ok)
+		innodb_status_waits(span_str(row[2]), clients, count, node, now);
+	if (result)
+		mysql_free_result(result);
+	return ok;
+}
+
 bool watch_look(struct watch *watch, struct client *clients, size_t count, size_t node)
 {
 	uint64_t before[CLIENT_SET_WORDS * 64][CLIENT_SET_WORDS];
@@ -165,10 +259,7 @@ bool watch_look(struct watch *watch, struct client *clients, size_t count, size_
 
 		if (!waiter || waiter->state == CLIENT_IDLE)
 			continue;
-		waiter->settled = true;
-		if (!waiter->waiting)
-			waiter->waiting_since = now;
-		waiter->waiting = true;
+		mark_waiting(waiter, now);
 		if (blocker && blocker != waiter) {
 			size_t index = (size_t)(blocker - clients);
 
@@ -177,6 +268,9 @@ bool watch_look(struct watch *watch, struct client *clients, size_t count, size_
 		}
 	}
 	mysql_free_result(result);
+	if (watch->kind == WATCH_INNODB_STATUS && !look_at_innodb_status(watch, clients, count, node, now))
+		return false;
+	watch->last_ns = clock_mono_ns();
 	for (size_t i = 0; i < count; i++)
 		if (memcmp(before[i], clients[i].waits_for, sizeof(before[i])) != 0)
 			clients[i].waits_since = now;

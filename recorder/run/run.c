@@ -172,6 +172,7 @@ static bool run_section(struct run *r, const struct scenario_section *section)
 			/* Not even the server's own lock wait timeout ended it. */
 			engine_note(e, "hang",
 				SPAN_LIT("nothing moves any more; sessions were killed"));
+			r->summary->hung = true;
 			engine_abandon_all(e);
 		}
 	}

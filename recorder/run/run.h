@@ -43,6 +43,7 @@ struct run_summary {
 	enum watch_kind watch;
 	bool by_time; /* time alone said that something was blocked */
 	bool server_gone;
+	bool hung; /* nothing moved any more, and the sessions were killed */
 };
 
 /* False when the scenario could not be run at all; what the server did wrong while it ran is in the

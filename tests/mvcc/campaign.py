@@ -66,10 +66,18 @@ def any_case(text, seed):
         lambda name: name[0].upper() if rng.random() < 0.5 else name[0], schedule)
 
 
+def generated(args, work, begin):
+    """Cases of the product's own generator."""
+    folder = os.path.join(work, "cases%d" % begin)
+    subprocess.run([args.isorec, "generate", "--quiet", "--model", args.model, "--seed", str(args.seed), "--first", str(begin),
+                    "--count", str(min(args.batch, args.count - begin)), "--dialect", args.release, "-o", folder], check=True)
+    return [os.path.join(folder, name) for name in sorted(os.listdir(folder))]
+
+
 def run_on(args, port, work, begin):
     number = begin // args.batch
-    names = []
-    for seed in range(args.seed + begin, args.seed + min(begin + args.batch, args.count)):
+    names = generated(args, work, begin) if args.model else []
+    for seed in range(args.seed + begin, args.seed + min(begin + args.batch, args.count)) if not args.model else ():
         names.append(os.path.join(work, "s%d.scn" % seed))
         with open(names[-1], "w") as out:
             text = (wide.scenario(seed, args.release.startswith("mysql")) if args.wide else
@@ -112,6 +120,7 @@ def main():
     parser.add_argument("--foreign", action="store_true", help="scenarios about foreign keys only")
     parser.add_argument("--definitions", action="store_true",
                         help="scenarios that change definitions only")
+    parser.add_argument("--model", help="cases of isorec generate, by this model, instead of schedules.py's")
     parser.add_argument("--wide", action="store_true", help="the schedules of wide.py")
     parser.add_argument("--programs", action="store_true",
                         help="those of programs.py: triggers, functions, procedures")

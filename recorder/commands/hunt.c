@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `isorec hunt`: generates, executes, judges and groups cases until it is told to stop. */
+#include "hunt/hunt.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/output.h"
+#include "base/text.h"
+#include "commands/connection_options.h"
+#include "commands/private_server.h"
+#include "commands/recorder_commands.h"
+#include "commands/run_options.h"
+
+static const char *const known_words[] = {"hide", "count", "show", NULL};
+
+struct hunt_command_options {
+	struct connection_options connection;
+	struct option_strings servers;
+	const char *model, *dialect, *database, *output;
+	uint64_t seed, orders, cases, time, jobs, memory;
+	struct run_timeouts timeouts;
+	int known;
+	bool here, drop_database;
+};
+
+/* ---- servers ---- */
+
+/* Few bytes on the disk, whatever a random query does; waits that end soon; commits that wait for no disk. */
+static const char *const private_settings[] = {"innodb_lock_wait_timeout=4", "innodb_flush_log_at_trx_commit=0",
+	"innodb_temp_data_file_path=ibtmp1:12M:autoextend:max:256M", "innodb_buffer_pool_size=64M", "tmp_table_size=16M",
+	"max_heap_table_size=16M", NULL};
+
+static bool start_private(struct hunt_server *server, struct run_options *run, struct err *err)
+{
+	struct provided *provided = mem_zero(1, sizeof(*provided));
+	bool skip;
+
+	if (!provide_start_with(provided, server->name, private_settings, &skip, err)) {
+		free(provided);
+		return false;
+	}
+	server->ctx = provided;
+	runs_target_provided(run, provided);
+	run->drop_database = true;
+	return true;
+}
+
+static void stop_private(struct hunt_server *server)
+{
+	provide_stop(server->ctx);
+	free(server->ctx);
+	server->ctx = NULL;
+}
+
+/* The last 16 KiB. */
+static void read_private_log(struct hunt_server *server, struct buf *out)
+{
+	const struct provided *provided = server->ctx;
+	FILE *file = fopen(provided->error_log, "r");
+	enum { TAIL = 16384 };
+	long size;
+
+	if (!file)
+		return;
+	if (fseek(file, 0, SEEK_END) == 0 && (size = ftell(file)) >= 0 && fseek(file, size > TAIL ? size - TAIL : 0, SEEK_SET) == 0)
+		out->len += fread(buf_reserve(out, TAIL), 1, TAIL, file);
+	buf_add_char(out, '\n');
+	fclose(file);
+}
+
+/* A server of the user's: it is where the options say. */
+static bool use_given(struct hunt_server *server, struct run_options *run, struct err *err)
+{
+	(void)server;
+	(void)run;
+	(void)err;
+	return true;
+}
+
+static void leave_given(struct hunt_server *server)
+{
+	(void)server;
+}
+
+/* ---- telling ---- */
+
+struct screen {
+	unsigned lines; /* that were drawn */
+	bool live;
+};
+
+static void erase(struct screen *screen)
+{
+	struct buf out = BUF_INIT;
+
+	if (!screen->lines)
+		return;
+	buf_printf(&out, "\033[%uA\033[J", screen->lines);
+	(void)!output_write(&out);
+	buf_release(&out);
+	screen->lines = 0;
+}
+
+static void say_line(void *ctx, const char *line)
+{
+	struct screen *screen = ctx;
+	struct buf out = BUF_INIT;
+	size_t len = strlen(line);
+
+	erase(screen);
+	buf_printf(&out, "%s%s", line, len && line[len - 1] == '\n' ? "" : "\n");
+	(void)!output_write(&out);
+	buf_release(&out);
+}
+
+static void draw(void *ctx, const char *lines)
+{
+	struct screen *screen = ctx;
+	unsigned columns = output_columns(), count = 0;
+	struct buf out = BUF_INIT;
+
+	erase(screen);
+	for (const char *at = lines; *at; count++) {
+		size_t len = strcspn(at, "\n");
+
+		text_add(&out, span_of(at, len), columns - 1, TEXT_PLAIN);
+		buf_add_char(&out, '\n');
+		at += len + (at[len] == '\n');
+	}
+	(void)!output_write(&out);
+	buf_release(&out);
+	screen->lines = count;
+}
+
+/* ---- the command ---- */
+
+/* What all servers of the hunt understand. */
+static bool choose_dialect(struct dialect *out, const struct hunt_command_options *o, struct err *err)
+{
+	char name[64];
+
+	if (o->dialect)
+		return dialect_named(out, o->dialect, err);
+	if (o->servers.count != 1)
+		return dialect_named(out, "common", err);
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(o->servers.items[0], "+"), o->servers.items[0]);
+	if (strlen(name) > 3 && strcmp(name + strlen(name) - 3, "-si") == 0)
+		name[strlen(name) - 3] = '\0';
+	return dialect_named(out, name, err);
+}
+
+static bool add_servers(struct hunt_options *options, const struct hunt_command_options *o)
+{
+	if (o->servers.count > HUNT_SERVERS_MAX)
+		return false;
+	for (size_t i = 0; i < o->servers.count; i++)
+		options->servers[options->server_count++] = (struct hunt_server){.name = o->servers.items[i],
+			.start = start_private,
+			.stop = stop_private,
+			.read_log = read_private_log,
+			.restarts = true};
+	if (!o->servers.count)
+		options->servers[options->server_count++] =
+			(struct hunt_server){.name = "server", .start = use_given, .stop = leave_given};
+	return true;
+}
+
+static enum exit_status hunt_with(const struct command *command, struct hunt_options *options)
+{
+	struct hunt_summary summary;
+	struct err err;
+	bool ok;
+
+	if (!runs_begin())
+		return EXIT_STATUS_INPUT;
+	ok = hunt(options, &summary, &err);
+	runs_end();
+	if (!ok)
+		return command_failed(command, &err);
+	return summary.fresh ? EXIT_STATUS_VIOLATION : summary.incomplete ? EXIT_STATUS_INCOMPLETE : EXIT_STATUS_OK;
+}
+
+static enum exit_status hunt_run(const struct command *command, int argc, char **argv)
+{
+	struct hunt_command_options o = {.connection = connection_defaults(),
+		.model = "tiny",
+		.database = "isorec_hunt",
+		.output = "hunt",
+		.seed = 1,
+		.orders = 2,
+		.jobs = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN),
+		.memory = UINT64_C(4) << 30,
+		.known = HUNT_KNOWN_COUNT,
+		.timeouts = RUN_TIMEOUTS_DEFAULT};
+	struct screen screen = {.live = isatty(1)};
+	struct hunt_options options = {.ctx = &screen};
+	struct dialect dialect;
+	struct model model;
+	enum exit_status status;
+	struct err err;
+	char **args;
+	int count;
+
+	if (!command_parse(command, &o, argc, argv, &args, &count, &status))
+		return status;
+	if (count)
+		return command_misused(command, "hunt takes no argument; --server names a release");
+	if (!o.servers.count && !o.here)
+		return command_misused(command, "--server names a release of isorec-servers; to hunt on a server of "
+						"your own, give --use-server beside --host, --port or --socket");
+	if (!model_open(&model, o.model, &err) || !choose_dialect(&dialect, &o, &err))
+		return command_failed(command, &err);
+	if (!add_servers(&options, &o))
+		return command_misused(command, "at most %d servers", HUNT_SERVERS_MAX);
+	if (!runs_folder(o.output))
+		return EXIT_STATUS_INPUT;
+	options.model = &model;
+	options.dialect = &dialect;
+	options.seed = o.seed;
+	options.orders = o.orders;
+	options.cases = o.cases;
+	options.time_ns = o.time;
+	options.memory_max = o.memory;
+	options.jobs = (unsigned)(o.jobs ? o.jobs : 1);
+	options.folder = o.output;
+	options.known = (enum hunt_known)o.known;
+	options.stop = &runs_stop;
+	options.say = say_line;
+	options.draw = screen.live ? draw : NULL;
+	options.run = runs_defaults(&o.connection, &o.timeouts);
+	options.run.target.database = o.database;
+	options.run.drop_database = o.drop_database;
+	return output_finish(hunt_with(command, &options));
+}
+
+static const struct option_def hunt_table[] = {
+	OPTION_HEADING("Servers"),
+	{.name = "server",
+		.argument = "RELEASE",
+		OPTION_STRINGS(struct hunt_command_options, servers),
+		.help = "a release of isorec-servers; every worker starts one of its own; given several times, every case runs "
+			"on each of them, and their answers are compared"},
+	{.name = "use-server",
+		OPTION_FLAG(struct hunt_command_options, here),
+		.help = "hunt on the server that the next options name, in databases of its own"},
+	CONNECTION_OPTIONS(struct hunt_command_options, connection),
+	{.name = "database",
+		.letter = 'D',
+		.argument = "NAME",
+		OPTION_STRING(struct hunt_command_options, database),
+		.preset = "isorec_hunt",
+		.help = "cases run in databases NAME_0, NAME_1 ..., which are made and dropped; they must not exist"},
+	{.name = "drop-database",
+		OPTION_FLAG(struct hunt_command_options, drop_database),
+		.help = "with --use-server: drop databases of those names that are there, with all that is in them"},
+	OPTION_HEADING("Cases"),
+	{.name = "model",
+		.letter = 'm',
+		.argument = "NAME|FILE",
+		.choices = model_names,
+		OPTION_STRING(struct hunt_command_options, model),
+		.preset = "tiny",
+		.help = "a built-in model, or a file in the language of docs/workload-models.md"},
+	{.name = "seed",
+		.argument = "N",
+		OPTION_UINT(struct hunt_command_options, seed),
+		.preset = "1",
+		.help = "the same seed gives the same cases"},
+	{.name = "orders",
+		.argument = "N",
+		.min = 1,
+		.max = 1000,
+		OPTION_UINT(struct hunt_command_options, orders),
+		.preset = "2",
+		.help = "so many cases have the same transactions, each in another order"},
+	{.name = "dialect",
+		.argument = "RELEASE",
+		OPTION_STRING(struct hunt_command_options, dialect),
+		.preset = "that of the server; of several, common",
+		.help = "the SQL that may be used"},
+	OPTION_HEADING("How long"),
+	{.name = "time",
+		.argument = "TIME",
+		OPTION_DURATION(struct hunt_command_options, time),
+		.preset = "no end",
+		.help = "stop after so long, as 10m"},
+	{.name = "cases",
+		.letter = 'n',
+		.argument = "N",
+		OPTION_UINT(struct hunt_command_options, cases),
+		.preset = "no end",
+		.help = "stop when the cases 0 to N-1 are done"},
+	{.name = "jobs",
+		.letter = 'j',
+		.argument = "N",
+		.min = 1,
+		.max = HUNT_JOBS_MAX,
+		OPTION_UINT(struct hunt_command_options, jobs),
+		.preset = "one for each processor",
+		.help = "workers, each with servers of its own"},
+	{.name = "memory",
+		.argument = "SIZE",
+		OPTION_SIZE(struct hunt_command_options, memory),
+		.preset = "4G",
+		.help = "of a worker at most"},
+	RUNS_TIMEOUT_OPTIONS(struct hunt_command_options, timeouts),
+	OPTION_HEADING("Output"),
+	{.name = "output",
+		.letter = 'o',
+		.argument = "FOLDER",
+		.files = true,
+		OPTION_STRING(struct hunt_command_options, output),
+		.preset = "hunt",
+		.help = "the folder of the hunt; one that is there goes on where it ended"},
+	{.name = "known",
+		.argument = "WHAT",
+		OPTION_CHOICE(struct hunt_command_options, known),
+		.choices = known_words,
+		.preset = "count",
+		.help = "known bugs and documented behaviour: hide them, count them, or show them like new findings"},
+	OPTION_END,
+};
+
+static const struct command_example hunt_examples[] = {
+	{"hunt --server mariadb-11.8 --time 10m -o hunt", "ten minutes on a release"},
+	{"hunt --server mariadb-11.8 --server mysql-9.7 --cases 1000 -o both", "two releases, compared"},
+	{"hunt --use-server -P 3306 --model wide --time 1h -o mine", "a server that runs already"},
+	{NULL, NULL},
+};
+
+const struct command hunt_command = {
+	.name = "hunt",
+	.summary = "generates cases, executes and judges them, and groups what is wrong",
+	.arguments = NULL,
+	.description = "Makes cases from a model, executes each on a server, judges the recording, and puts findings\n"
+		       "that look alike into one group. Each group has examples: a scenario, a recording and a\n"
+		       "report. A crash, a hang or an error that does not belong there is a finding, too. The folder\n"
+		       "has a page, index.html, and the state: the same command goes on where it was stopped.",
+	.exit_status = "  0  nothing new was found\n"
+		       "  1  there is a group that is new\n"
+		       "  2  wrong usage\n"
+		       "  3  nothing new was found, but some cases could not be run\n"
+		       "  4  a server cannot be used, or a file cannot be written\n"
+		       "  5  a bug in isorec; the message says what to report",
+	.options = hunt_table,
+	.examples = hunt_examples,
+	.run = hunt_run,
+};

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The hunt: cases are generated, executed, judged and grouped until time, number or the user ends it.
+ *
+ * Worker processes, each with servers of its own, do the first three for the cases that this process hands out; so a
+ * crash of an oracle costs one case.  A case's findings are in files before its line is in the log, and a hunt that
+ * begins in a folder with a log goes on behind it: killed at any moment, it loses the cases that were under way, and
+ * does them again.
+ *
+ *	FOLDER/log            the state: a line for each case and server
+ *	FOLDER/cases/ID/      case.scn, SERVER.itr, report.txt: of examples, a few for each signature
+ *	FOLDER/index.html     the page
+ */
+#ifndef HUNT_HUNT_H
+#define HUNT_HUNT_H
+
+#include <signal.h>
+
+#include "generate/generate.h"
+#include "hunt/judge.h"
+#include "run/run.h"
+
+enum { HUNT_SERVERS_MAX = 8, HUNT_JOBS_MAX = 64, HUNT_EXAMPLES = 3 };
+
+/* One of the servers that cases are executed on.  The functions are called in the worker that uses it. */
+struct hunt_server {
+	const char *name; /* as the user gave it */
+	/* Starts or finds it, and says where it is; false: it cannot be used. */
+	bool (*start)(struct hunt_server *server, struct run_options *run, struct err *err);
+	void (*stop)(struct hunt_server *server);
+	/* The end of its error log, or nothing. */
+	void (*read_log)(struct hunt_server *server, struct buf *out);
+	bool restarts; /* it may be started again */
+	void *ctx;
+};
+
+enum hunt_known { HUNT_KNOWN_HIDE, HUNT_KNOWN_COUNT, HUNT_KNOWN_SHOW };
+
+struct hunt_options {
+	const struct model *model;
+	const struct dialect *dialect;
+	uint64_t seed, orders, cases; /* cases 0: no end */
+	uint64_t time_ns;             /* 0: no end */
+	uint64_t memory_max;          /* bytes of a worker */
+	unsigned jobs;
+	const char *folder;
+	struct hunt_server servers[HUNT_SERVERS_MAX];
+	size_t server_count;
+	struct run_options run; /* timeouts, database */
+	enum hunt_known known;
+	const volatile sig_atomic_t *stop;
+	void (*say)(void *ctx, const char *line); /* a line for the user */
+	/* The state of things, several lines, twice a second, to be drawn over the last; NULL: lines now and then. */
+	void (*draw)(void *ctx, const char *lines);
+	void *ctx;
+};
+
+struct hunt_summary {
+	uint64_t cases, fresh; /* groups that are new */
+	bool incomplete;       /* something could not be run */
+};
+
+bool hunt(const struct hunt_options *options, struct hunt_summary *summary, struct err *err) MUST_CHECK;
+
+#endif
