@@ -82,7 +82,6 @@ static void print_head(const struct hunt_options *o, struct buf *out)
 static void take_log_line(struct hunting *h, struct span line)
 {
 	struct hunt_result result;
-	struct hunt_group *fresh;
 	double seconds;
 
 	if (line.len > 5 && memcmp(line.ptr, "time ", 5) == 0) {
@@ -93,7 +92,7 @@ static void take_log_line(struct hunting *h, struct span line)
 		if (seconds > h->state.seconds)
 			h->state.seconds = seconds;
 	} else if (result_parse(line, &result)) {
-		(void)!state_add(&h->state, &result, &fresh);
+		state_add(&h->state, &result);
 	}
 }
 
@@ -276,17 +275,22 @@ static void write_log(struct hunting *h, const struct hunt_result *result)
 
 static void take_result(struct hunting *h, const struct hunt_result *result)
 {
-	struct hunt_group *fresh;
+	uint64_t before = h->state.group_count;
 
 	h->state.seconds = h->seconds_before + (double)(clock_mono_ns() - h->begin_ns) / 1e9;
 	write_log(h, result);
 	h->failures = result->failure[0] ? h->failures + 1 : 0;
 	if (result->failure[0] && h->failures <= 3)
 		say(h, "case %" PRIu64 " was not run: %s", result->number, result->failure);
-	if (state_add(&h->state, result, &fresh) && (fresh->kind > HUNT_COMPAT || h->options->known == HUNT_KNOWN_SHOW ||
-			(h->options->known == HUNT_KNOWN_COUNT && fresh->kind == HUNT_KNOWN)))
-		say(h, "%.0f s, case %" PRIu64 ": %s: %s", h->state.seconds, result->number, hunt_kind_name(fresh->kind),
-			fresh->signature);
+	state_add(&h->state, result);
+	for (size_t i = before; i < h->state.group_count; i++) {
+		const struct hunt_group *fresh = &h->state.groups[i];
+
+		if (fresh->kind > HUNT_COMPAT || h->options->known == HUNT_KNOWN_SHOW ||
+			(h->options->known == HUNT_KNOWN_COUNT && fresh->kind == HUNT_KNOWN))
+			say(h, "%.0f s, case %" PRIu64 ": %s: %s", h->state.seconds, result->number, hunt_kind_name(fresh->kind),
+				fresh->signature);
+	}
 }
 
 static void read_child(struct hunting *h, struct child *c)

@@ -62,8 +62,8 @@ struct hunt_state {
 	char last_failure[200];
 };
 
-/* True: a group that was not there. */
-bool state_add(struct hunt_state *state, const struct hunt_result *result, struct hunt_group **fresh);
+/* New groups come last. */
+void state_add(struct hunt_state *state, const struct hunt_result *result);
 struct hunt_group *state_group(struct hunt_state *state, const char *signature);
 bool state_is_done(const struct hunt_state *state, uint64_t number);
 void state_release(struct hunt_state *state);

@@ -204,10 +204,8 @@ static void add_pairs(struct hunt_state *state, const struct case_tags *tags)
 	}
 }
 
-bool state_add(struct hunt_state *state, const struct hunt_result *result, struct hunt_group **fresh)
+void state_add(struct hunt_state *state, const struct hunt_result *result)
 {
-	bool found = false;
-
 	if (result->server + 1 == state->options->server_count || result->failure[0])
 		mark_done(state, result->number);
 	if (result->server == 0)
@@ -230,8 +228,6 @@ bool state_add(struct hunt_state *state, const struct hunt_result *result, struc
 			group->kind = result->findings[i].kind;
 			group->first_case = result->number;
 			group->first_seconds = state->seconds;
-			*fresh = group;
-			found = true;
 		}
 		if (group->example_count < (group->kind >= HUNT_SUSPICION ? HUNT_EXAMPLES : 1))
 			group->examples[group->example_count++] = result->number;
@@ -239,7 +235,6 @@ bool state_add(struct hunt_state *state, const struct hunt_result *result, struc
 		group->cases++;
 		group->servers |= UINT64_C(1) << result->server;
 	}
-	return found;
 }
 
 void state_release(struct hunt_state *state)
