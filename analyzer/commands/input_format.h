@@ -5,7 +5,7 @@
 
 #include "import/import.h"
 
-/* Behind FROM_TRACE: FROM_OTHER + enum import_format. */
+/* After FROM_TRACE: FROM_OTHER + enum import_format. */
 enum from { FROM_AUTO, FROM_TRACE, FROM_OTHER };
 
 /* The words of the option, in that order, NULL at the end. */
@@ -14,7 +14,7 @@ extern const char *const from_words[];
 	"the tool whose history this is: trace (our own), elle, elle-json, plume, awdit, dbcop, "  \
 	"dbcop-json, cobra, viper or chronos; auto recognises it by how the file begins"
 
-/* FROM_TRACE, or a format behind it: what was asked for, or what the file looks like. */
+/* FROM_TRACE, or a format after it: what was asked for, or what the file looks like. */
 int from_resolve(int from, const char *path);
 static inline enum import_format from_format(int from)
 {

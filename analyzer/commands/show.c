@@ -137,7 +137,7 @@ static void preview_result(struct show *show, const struct record_result *result
 	buf_release(&part);
 }
 
-/* A result that comes behind its statement gets a line of its own. */
+/* A result that comes after its statement gets a line of its own. */
 static void show_late_result(struct show *show, const struct record_result *result)
 {
 	buf_clear(&show->line);

@@ -54,7 +54,7 @@ void draw_hanging(struct buf *out, const struct page *page, const char *indent, 
 	struct buf line = BUF_INIT;
 	struct span rest, part;
 
-	/* The first line is a word with its text aligned behind it: blanks stay. */
+	/* The first line is a word with its text aligned after it: blanks stay. */
 	text_add(&line, text, TEXT_MAX, TEXT_PLAIN);
 	rest = buf_span(&line);
 	part = text_wrap(rest, room(page, 0), &rest);

@@ -21,7 +21,7 @@ struct page {
 #define INK_SOFT "\033[2m"
 
 void draw_inked(struct buf *out, const struct page *page, const char *ink, const char *text);
-/* Text of a trace, cleaned and broken into lines that fit behind the indent. */
+/* Text of a trace, cleaned and broken into lines that fit after the indent. */
 void draw_wrapped(struct buf *out, const struct page *page, const char *indent, struct span text);
 /* The same with the indent from the second line on. */
 void draw_hanging(struct buf *out, const struct page *page, const char *indent, struct span text);

@@ -3,7 +3,7 @@
  * SARIF 2.1.0 (OASIS, "Static Analysis Results Interchange Format"): one run; a reportingDescriptor
  * for each class (section 3.49), a result for each finding (3.27), whose code flow (3.36) is the
  * cycle or, where there is none, the statements of the witness; what was not decided becomes a
- * notification of the invocation (3.20).  Rules come behind the results that use them: the order of
+ * notification of the invocation (3.20).  Rules come after the results that use them: the order of
  * an object's members means nothing.
  */
 #include <stdio.h>

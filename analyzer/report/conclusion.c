@@ -272,7 +272,7 @@ static void known_json(struct json *json, const struct finding *finding)
 	json_end_array(json);
 }
 
-/* Reports of one bug stand behind each other and share their status. */
+/* Reports of one bug follow each other and share their status. */
 bool known_next(const struct finding *finding, uint32_t *at, struct buf *line)
 {
 	const char *between = "known: ";

@@ -24,7 +24,7 @@ struct verdict_context {
 	/* Of traces; zero elsewhere. */
 	uint64_t sessions, committed, objects;
 	const struct contract *contract;      /* NULL: none was chosen */
-	const char *asked; /* the options of the judgement, as words with blanks behind; NULL: none */
+	const char *asked; /* the options of the judgement, as words with blanks after; NULL: none */
 	bool salvaged;
 	uint64_t level_txns[CONTRACT_LEVELS]; /* transactions by enum txn_level */
 	struct span server;                   /* version; SPAN_NONE: not known */

@@ -237,7 +237,7 @@ void timeline_stmt(struct timeline *timeline, const struct timeline_stmt *stmt)
 
 /* ---- drawing ---- */
 
-/* Seconds since the anchor, microseconds behind the point. */
+/* Seconds since the anchor, microseconds after the point. */
 static void format_time(const struct timeline *timeline, uint64_t at, char *out, size_t size)
 {
 	bool before = at < timeline->options.anchor_ns;
@@ -501,7 +501,7 @@ static void cell_line(struct timeline *timeline, struct buf *out, uint64_t at, b
 static struct span wrap(struct span text, size_t width, struct span *rest)
 {
 	struct span line = text_wrap(text, width, rest);
-	const size_t tail = sizeof(" " ARROW) - 2; /* without the blank behind */
+	const size_t tail = sizeof(" " ARROW) - 2; /* without the blank after */
 	size_t lead = 0;
 
 	while (lead < text.len && text.ptr[lead] == ' ')
@@ -602,7 +602,7 @@ static void draw_across(struct timeline *timeline, struct buf *out, const struct
 
 /* ---- rows ---- */
 
-/* Events that share a row: a statement, what is said of transactions behind it, and the session's
+/* Events that share a row: a statement, what is said of transactions after it, and the session's
  * other cells (probes) that came between its beginning and its end. */
 struct row {
 	struct event *begin, *end;

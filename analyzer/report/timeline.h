@@ -53,7 +53,7 @@ void timeline_across(struct timeline *timeline, uint64_t seq, uint64_t at,
 /* A row in a session's column; `closes`: the last one of the session. */
 void timeline_cell(struct timeline *timeline, uint64_t seq, uint64_t at, uint32_t session,
 	enum timeline_style style, bool closes, struct span text);
-/* A word about a transaction, put behind the statement that caused it. */
+/* A word about a transaction, put after the statement that caused it. */
 void timeline_txn(struct timeline *timeline, uint64_t seq, uint64_t at, uint32_t session,
 	uint32_t number, enum timeline_style style, struct span text);
 

@@ -36,7 +36,7 @@ static inline void *arena_alloc(struct arena *arena, size_t size)
 }
 
 void *arena_zero(struct arena *arena, size_t size) __attribute__((returns_nonnull));
-/* A copy with a NUL behind it that is not counted in len. */
+/* A copy with a NUL after it that is not counted in len. */
 struct span arena_copy(struct arena *arena, struct span s);
 char *arena_printf(struct arena *arena, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Forgets the contents, keeps one chunk. */

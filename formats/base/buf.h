@@ -27,7 +27,7 @@ void buf_printf(struct buf *buf, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void buf_vprintf(struct buf *buf, const char *fmt, va_list ap) PRINTF_LIKE(2, 0);
 void buf_release(struct buf *buf); /* frees; the buf is empty and usable */
 
-/* Room for `more` bytes (and the NUL) behind len; returns where they go. */
+/* Room for `more` bytes (and the NUL) after len; returns where they go. */
 static inline char *buf_reserve(struct buf *buf, size_t more)
 {
 	if (UNLIKELY(buf->capacity - buf->len <= more))

@@ -246,7 +246,7 @@ static void bash_completion(struct buf *out, const struct command *const *comman
 			 "\t\tmapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n"
 			 "\t\tcompopt -o filenames 2>/dev/null ;;\n"
 			 "\tesac\n"
-			 "\t# an option that wants a value: no blank behind its equals sign\n"
+			 "\t# an option that wants a value: no blank after its equals sign\n"
 			 "\tif [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == --*= ]]; then\n"
 			 "\t\tcompopt -o nospace 2>/dev/null\n"
 			 "\tfi\n"

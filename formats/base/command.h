@@ -14,14 +14,14 @@
 #include "base/options.h"
 
 struct command_example {
-	const char *line; /* what to type, behind the program's name; NULL: the end */
+	const char *line; /* what to type, after the program's name; NULL: the end */
 	const char *what;
 };
 
 struct command {
 	const char *name;
 	const char *summary;     /* one line, no capital, no full stop */
-	const char *arguments;   /* behind the options in the synopsis: "TRACE"; NULL: none */
+	const char *arguments;   /* after the options in the synopsis: "TRACE"; NULL: none */
 	const char *description; /* paragraphs, lines broken, for --help */
 	const struct option_def *options;
 	const struct command_example *examples;
@@ -70,7 +70,7 @@ extern const char *const output_when_words[];
 	}
 
 /* Parses a command's options into `target`.  False: *status is what to exit with (help was
- * printed, or the mistake was).  *args and *count are the arguments behind the options. */
+ * printed, or the mistake was).  *args and *count are the arguments after the options. */
 bool command_parse(const struct command *command, void *target, int argc, char **argv, char ***args,
 	int *count, enum exit_status *status) MUST_CHECK;
 /* Prints what is wrong and where help is; returns EXIT_STATUS_USAGE. */

@@ -15,7 +15,7 @@
 void *mem_alloc(size_t size) __attribute__((malloc, returns_nonnull, alloc_size(1)));
 /* count * size bytes, all zero; the product is checked.  Large pages as below. */
 void *mem_zero(size_t count, size_t size) __attribute__((malloc, returns_nonnull));
-/* Arrays.  Asks for large pages behind a large one: it costs fewer page faults, and the processor
+/* Arrays.  Asks for large pages for a large one: it costs fewer page faults, and the processor
  * finds what is read at random without walking page tables. */
 void *mem_realloc(void *ptr, size_t count, size_t size) MUST_CHECK;
 /* The first `used` bytes of an array that mem_realloc made are needed no more: gives their pages

@@ -74,7 +74,7 @@ struct option_groups {
 bool option_files_read(struct option_files *files, const struct option_def *table, void *target,
 	const struct option_groups *groups, const struct option_file_options *how,
 	struct err *err) MUST_CHECK;
-/* Behind it nothing that the target points to is valid any more. */
+/* After it nothing that the target points to is valid any more. */
 void option_files_release(struct option_files *files);
 
 #endif

@@ -497,7 +497,7 @@ void options_help(struct buf *out, const struct option_def *table, size_t column
 			continue;
 		}
 		buf_clear(&spelling);
-		/* Long names line up behind the letters. */
+		/* Long names line up after the letters. */
 		if (!def->letter)
 			buf_add_str(&spelling, "    ");
 		option_spelling(&spelling, def);

@@ -65,7 +65,7 @@ struct progress {
 	uint64_t begin_ns;
 	bool on;
 	bool at_once; /* asked for, so drawn from the beginning */
-	bool counts;  /* set it behind progress_begin: of things, not of bytes */
+	bool counts;  /* set it after progress_begin: of things, not of bytes */
 };
 void progress_begin(
 	struct progress *progress, enum output_when when, const char *what, bool result_scrolls);

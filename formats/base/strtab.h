@@ -17,7 +17,7 @@ struct strtab_slot {
 };
 
 struct strtab {
-	struct span *strings; /* by id; the bytes live in the arena, a NUL behind each */
+	struct span *strings; /* by id; the bytes live in the arena, a NUL after each */
 	size_t count, capacity;
 	struct strtab_slot *slots;
 	size_t mask;

@@ -33,7 +33,7 @@ struct cobra {
 	struct values_builder *b;
 	struct err *err;
 	uint32_t session;
-	size_t stamp; /* bytes behind S and C */
+	size_t stamp; /* bytes after S and C */
 	uint64_t txn;
 	bool open;
 };

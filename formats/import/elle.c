@@ -197,7 +197,7 @@ static const char *list_slow(struct elle *e, const char *p, uint32_t key, bool e
 	return p;
 }
 
-/* p stands behind the opening bracket. */
+/* p stands after the opening bracket. */
 static const char *list_read(struct elle *e, const char *p, uint32_t key, bool extend)
 {
 	struct values_builder *b = e->b;
@@ -335,7 +335,7 @@ static const char *item_read(struct elle *e, const char *p, uint32_t key, enum o
 		return *p == ']' || *p == ')' ? p : scan_skip(&e->s, p);
 	if (*p == '[' || *p == '(')
 		return list_read(e, p + 1, key, type == OP_OK);
-	if (*p == '{' && p[-1] == '#') /* behind a key, at least */
+	if (*p == '{' && p[-1] == '#') /* after a key, at least */
 		return scan_fail(&e->s, p, "a read of a set is not supported: it has no order");
 	if (*p == ']' || *p == ')' || (type == OP_INFO && scan_is_nil(&e->s, p))) {
 		e->b->v.counts.reads_unknown++;
@@ -370,7 +370,7 @@ static const char *item_write(struct elle *e, const char *p, uint32_t key, enum 
 	return p;
 }
 
-/* One micro-operation, p behind its bracket. */
+/* One micro-operation, p after its bracket. */
 static const char *micro_op(struct elle *e, const char *p, enum op_type type)
 {
 	struct scan *s = &e->s;
@@ -539,7 +539,7 @@ static void expect_keys(struct elle *e, const char *p, const char *end)
 		__builtin_prefetch(list->items + list->count);
 	}
 	e->expected_count = 0;
-	/* A key stands behind the first blank of a micro-operation.  A wrong one would do no harm.
+	/* A key stands after the first blank of a micro-operation.  A wrong one would do no harm.
 	 */
 	while (e->expected_count < EXPECTED_MAX && (p = memchr(p, '[', (size_t)(end - p)))) {
 		uint32_t x = 0, key;

@@ -31,7 +31,7 @@ bool import_format_parse(const char *name, enum import_format *format);
 /* The format, by how the file begins or what a directory holds.  False: none of these for certain,
  * or standard input, which cannot be looked at beforehand. */
 bool import_detect(const char *path, enum import_format *format);
-/* The same of a file's beginning, which has a NUL behind it. */
+/* The same of a file's beginning, which has a NUL after it. */
 bool import_detect_bytes(struct span beginning, enum import_format *format);
 /* Only for import_detect. */
 bool import_detect_directory(const char *path, enum import_format *format);

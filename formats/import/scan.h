@@ -2,7 +2,7 @@
 /*
  * A scanner of EDN and JSON, for records that are known maps and vectors.
  *
- * No token objects, no allocation: each function takes a place and returns the place behind what it
+ * No token objects, no allocation: each function takes a place and returns the place after what it
  * read, or NULL.  After NULL either `more` is set (the window ended: get more, start the record
  * again) or the message is in err and the place in `bad`.  A NUL stands at `end`, so one comparison
  * a byte is enough.
@@ -73,7 +73,7 @@ struct window;
 MUST_CHECK bool scan_records(struct scan *s, struct window *in, bool enclosed, scan_record_fn *fn,
 	void *context, struct err *err);
 
-/* Behind one whole form: token, string, or bracketed form with everything in it. */
+/* After one whole form: token, string, or bracketed form with everything in it. */
 const char *scan_skip(struct scan *s, const char *p) MUST_CHECK;
 /* A string; `out` is what stands between its quotes, escapes as written. */
 const char *scan_string(struct scan *s, const char *p, struct span *out) MUST_CHECK;
@@ -86,7 +86,7 @@ const char *scan_int(struct scan *s, const char *p, int64_t *out) MUST_CHECK;
 const char *scan_uint(struct scan *s, const char *p, uint64_t *out) MUST_CHECK;
 /* The bracket `open` ('[' also accepts '(' in EDN); what = for the message. */
 const char *scan_open(struct scan *s, const char *p, char open, const char *what) MUST_CHECK;
-/* True when the next thing closes a bracket; *p is then behind it.  *p NULL: failed. */
+/* True when the next thing closes a bracket; *p is then after it.  *p NULL: failed. */
 bool scan_close(struct scan *s, const char **p) MUST_CHECK;
 /* Is the token at p nil / null? */
 bool scan_is_nil(const struct scan *s, const char *p);

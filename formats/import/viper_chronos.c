@@ -5,7 +5,7 @@
  * Viper: a directory of J<n>.log, one a session, one transaction a line:
  *	{"value": [["r", key, value, flag], ["w", key, value, flag], ["i", ...], ["d", ...],
  *	           ["range", low, high, [[key, value] or {"id": key, "val": value} ...], [...]]]}
- * The flag behind a write says whether it was done.  One that was not is left out; a transaction
+ * The flag after a write says whether it was done.  One that was not is left out; a transaction
  * all of whose writes were not done has aborted.  A null or 0 read is the initial value, and so is
  * what the transaction marked "isInitial" wrote.  Without such a transaction the history began with
  * a filled database, and a value that no transaction wrote is the initial one (Viper reads it so).  The two
@@ -140,7 +140,7 @@ static const char *range(struct objects *o, const char *p)
 	return p;
 }
 
-/* Behind key and value: flags, and what an insert read.  The last one tells whether a write was
+/* After key and value: flags, and what an insert read.  The last one tells whether a write was
  * done. */
 static const char *viper_flags(struct objects *o, const char *p, bool *done)
 {

@@ -28,7 +28,7 @@ struct window {
 	int fd;           /* -1: from memory_ref */
 	struct span memory_ref;
 	size_t step; /* bytes a refill; tests set it to 1 */
-	char *data;  /* a NUL stands behind the last byte */
+	char *data;  /* a NUL stands after the last byte */
 	size_t pos, len, capacity;
 	bool eof;          /* data[len] is the end of the input */
 	uint64_t base;     /* offset in the input of data[0] */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Expectations: what stands behind `-- =>`, read, printed and compared with a server's answer.
+ * Expectations: what stands after `-- =>`, read, printed and compared with a server's answer.
  *
  *	expectation = [ "blocked" | "not" "blocked" ] [ "," ] [ "then" ] [ outcome ]
  *	outcome     = "ok" [ count ] | "error" [ code [ ":" text ] ] | "empty" [ "set" ]
@@ -59,7 +59,7 @@ static bool take_word(struct reader *r, const char *word)
 	return true;
 }
 
-/* Behind ok and error: a count that may be missing. */
+/* After ok and error: a count that may be missing. */
 static bool read_count(struct reader *r, uint64_t *out)
 {
 	uint64_t count = 0;

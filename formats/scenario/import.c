@@ -36,7 +36,7 @@ struct importer {
 	struct scenario *s; /* the one that is being read; in no list yet */
 	struct scenario_list *out;
 	struct place_cursor places;
-	struct span tail; /* the mark behind the statements of the line that ends at tail_end */
+	struct span tail; /* the mark after the statements of the line that ends at tail_end */
 	size_t tail_end;
 	struct err *err;
 };
@@ -305,7 +305,7 @@ static void place_schedule(struct importer *in, const struct case_reader *c)
 	free(first);
 }
 
-/* What stands behind the last case becomes `# note:` lines. */
+/* What stands after the last case becomes `# note:` lines. */
 static bool read_remarks(struct importer *in)
 {
 	struct span line;
@@ -435,7 +435,7 @@ static struct span mark_name(struct span s, struct arena *arena, struct span *be
 	return span_of(name, letters + digits - at);
 }
 
-/* A slash-star mark before the statement: the whole comment is the name.  *sql moves behind it. */
+/* A slash-star mark before the statement: the whole comment is the name.  *sql moves past it. */
 static struct span lead_mark(struct span *sql, struct arena *arena)
 {
 	struct span own = span_trim(*sql), name, behind;
@@ -458,7 +458,7 @@ static struct span lead_mark(struct span *sql, struct arena *arena)
 	return name;
 }
 
-/* Behind the quote that opens at `at`, or `end` when it is not closed before that. */
+/* After the quote that opens at `at`, or `end` when it is not closed before that. */
 static size_t skip_quote(struct span text, size_t at, size_t end)
 {
 	char quote = text.ptr[at++];
@@ -469,7 +469,7 @@ static size_t skip_quote(struct span text, size_t at, size_t end)
 	return at < end ? at + 1 : end;
 }
 
-/* A mark behind the statements of a line: `-- T1`, `-- T1, BLOCKS`, `# T1`. */
+/* A mark after the statements of a line: `-- T1`, `-- T1, BLOCKS`, `# T1`. */
 static struct span tail_mark(struct importer *in, size_t at)
 {
 	const char *newline;

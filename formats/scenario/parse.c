@@ -19,7 +19,7 @@ struct header_line {
 
 struct parser {
 	struct span text;
-	size_t start, at; /* start: behind a byte order mark */
+	size_t start, at; /* start: after a byte order mark */
 	struct scenario *s;
 	struct err *err;
 	struct scenario_section *section;
@@ -204,7 +204,7 @@ static bool read_delimiter(struct parser *p, size_t word_len)
 	return true;
 }
 
-/* `-- =>`, and what stands behind it to the end of the line. */
+/* `-- =>`, and what stands after it to the end of the line. */
 static bool is_expectation(struct span line, size_t *behind)
 {
 	size_t at = 2;
@@ -234,7 +234,7 @@ static bool read_expectation(struct parser *p, size_t behind)
 }
 
 /* A slash-star comment may be a hint, executable, or a part of the statement that follows.  One that
- * stands behind a statement, or in the schedule, and has nothing behind it in its line is neither. */
+ * stands after a statement, or in the schedule, and has nothing after it in its line is neither. */
 static bool is_remark(struct parser *p, size_t comment)
 {
 	struct span text = span_of(p->text.ptr + p->at, comment);

@@ -311,7 +311,7 @@ size_t scenario_nodes(const struct scenario *s)
 	return nodes;
 }
 
-/* The next part of a list with commas; *at moves behind it. */
+/* The next part of a list with commas; *at moves past it. */
 static bool next_part(struct span list, size_t *at, struct span *part)
 {
 	const char *comma;
@@ -422,7 +422,7 @@ static size_t word_length(struct span s)
 	return len;
 }
 
-/* What may stand behind the '=' of an expected verdict (docs/scenario-format.md). */
+/* What may stand after the '=' of an expected verdict (docs/scenario-format.md). */
 static const struct {
 	const char *word;
 	bool shows;

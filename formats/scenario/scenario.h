@@ -94,7 +94,7 @@ enum scenario_blocking {
 
 #define SCENARIO_ANY_COUNT UINT64_MAX
 
-/* What stands behind `-- =>`. */
+/* What stands after `-- =>`. */
 struct scenario_expect {
 	enum scenario_blocking blocking;
 	enum scenario_outcome outcome;
@@ -181,7 +181,7 @@ bool scenario_add(struct scenario *s, struct scenario_section *section, uint32_t
 /* Understands `isolation`, `node` and `expect`.  Sessions that the first two name must be there. */
 bool scenario_add_meta(
 	struct scenario *s, struct span key, struct span value, struct err *err) MUST_CHECK;
-/* `text` is what stands behind "=>". */
+/* `text` is what stands after "=>". */
 bool scenario_expect_parse(struct scenario *s, struct scenario_expect *out, struct span text,
 	struct err *err) MUST_CHECK;
 

@@ -42,9 +42,9 @@ bool shift_error(struct err *err, size_t base);
 bool text_is_sane(struct span text, struct err *err) MUST_CHECK;
 
 struct span span_trim(struct span s);
-/* The session's name at the start of s, without anything behind it; empty when there is none. */
+/* The session's name at the start of s, without anything after it; empty when there is none. */
 struct span name_prefix(struct span s);
-/* The length of `NAME>` and the blanks behind it at the start of s, 0 when s has no prompt. */
+/* The length of `NAME>` and the blanks after it at the start of s, 0 when s has no prompt. */
 size_t prompt_prefix(struct span s, struct span *name);
 /* Has a statement, outside quotes and comments, a line that begins like the next session's,
  * `T2> update ...`?  Then a ';' was forgotten. */

@@ -20,7 +20,7 @@ enum server_error {
 	ER_TRANSACTION_ROLLBACK_DURING_COMMIT = 3101, /* MySQL's group replication: not certified */
 	/* The statement only, unless innodb_rollback_on_timeout is set. */
 	ER_LOCK_WAIT_TIMEOUT = 1205,
-	/* A commit failed, or the server ends the session: it does not say whether before or behind the
+	/* A commit failed, or the server ends the session: it does not say whether before or after the
 	 * commit. */
 	ER_SERVER_SHUTDOWN = 1053,
 	ER_ERROR_DURING_COMMIT = 1180,

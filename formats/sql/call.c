@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Calls of functions: plain ones with the number of arguments the grammar asks for, aggregates, and
- * windows behind OVER.
+ * windows after OVER.
  */
 #include "sql/parse.h"
 
@@ -397,7 +397,7 @@ struct span skip_to_close(struct parser *p)
 	return text_from(p, start);
 }
 
-/* Functions with clauses behind an argument, which are kept as text: WEIGHT_STRING(x AS CHAR(4)),
+/* Functions with clauses after an argument, which are kept as text: WEIGHT_STRING(x AS CHAR(4)),
  * JSON_VALUE(d, p RETURNING t NULL ON EMPTY), COLUMN_GET(b, n AS INT). */
 static bool own_clauses(const struct parser *p, struct span name)
 {
@@ -568,7 +568,7 @@ static void parse_plain_args(struct parser *p, struct sql_expr *e, bool aliases)
 	expect(p, T_RPAREN);
 }
 
-/* What may stand behind the arguments: nulls treatment, WITHIN GROUP, OVER. */
+/* What may stand after the arguments: nulls treatment, WITHIN GROUP, OVER. */
 static void parse_call_tail(struct parser *p, struct sql_expr *e, bool takes_over, enum token_kind kind)
 {
 	uint32_t start = p->tok.start;

@@ -358,7 +358,7 @@ static struct sql_alter *parse_alter_action(struct parser *p)
 	case T_ENABLE:
 	case T_DISCARD:
 	case T_IMPORT:
-		/* A list of partitions goes on behind a comma. */
+		/* A list of partitions goes on after a comma. */
 		parse_alter_text(p, a, start, parse_peek(p, 1).kind == T_PARTITION);
 		break;
 	case T_ALGORITHM:

@@ -18,7 +18,7 @@ void option_value(struct parser *p, struct sql_option *opt);
 struct sql_option *parse_table_option(struct parser *p); /* NULL: none */
 bool at_plugin_option(struct parser *p);
 struct sql_option *parse_plugin_option(struct parser *p);
-/* USING x before the columns, at most once; gives the tail behind it. */
+/* USING x before the columns, at most once; gives the tail after it. */
 struct sql_option **parse_key_using(
 	struct parser *p, enum sql_key_kind kind, struct sql_option **tail);
 void parse_key_options(struct parser *p, enum sql_key_kind kind, struct sql_option **tail);

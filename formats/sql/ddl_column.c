@@ -165,7 +165,7 @@ static bool has_option(const struct sql_option *opt, const char *name)
 	return opt != NULL;
 }
 
-/* One attribute behind the type; false when there is none. */
+/* One attribute after the type; false when there is none. */
 static bool parse_attribute(struct parser *p, struct sql_column_def *col)
 {
 	struct sql_option *compressed, *reference;
@@ -231,7 +231,7 @@ static bool parse_attribute(struct parser *p, struct sql_column_def *col)
 		return true;
 	case T_COLLATE:
 		parse_advance(p);
-		/* MariaDB takes BINARY and DEFAULT right behind the type only. */
+		/* MariaDB takes BINARY and DEFAULT right after the type only. */
 		col->type.collate = is_maria(p) ? parse_name_or_string(p) : parse_collation(p);
 		return true;
 	case T_CHECK:
@@ -362,7 +362,7 @@ static bool takes_collation(enum sql_type_kind kind)
 	}
 }
 
-/* Behind the column's name. */
+/* After the column's name. */
 static void parse_column_body(struct parser *p, struct sql_column_def *col)
 {
 	if (!is_maria(p) || (p->tok.kind != T_GENERATED && p->tok.kind != T_AS) ||

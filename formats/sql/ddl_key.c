@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Keys, foreign keys and CHECK, of a table or behind a column.
+ * Keys, foreign keys and CHECK, of a table or after a column.
  */
 #include "sql/ddl.h"
 

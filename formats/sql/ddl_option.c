@@ -289,7 +289,7 @@ struct sql_option *parse_table_option(struct parser *p)
 	return opt;
 }
 
-/* [USING | TYPE] BTREE before a key's columns or behind them. */
+/* [USING | TYPE] BTREE before a key's columns or after them. */
 static struct sql_option *parse_using(struct parser *p)
 {
 	struct sql_option *opt = option_new(p, SPAN_LIT("USING"));

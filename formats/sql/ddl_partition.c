@@ -176,7 +176,7 @@ static void parse_rotation(struct parser *p)
 		accept(p, T_AUTO);
 }
 
-/* HASH (e) | KEY (a, b) | RANGE | LIST ..., behind BY. */
+/* HASH (e) | KEY (a, b) | RANGE | LIST ..., after BY. */
 static void parse_partition_method(struct parser *p, struct sql_partition_by *by, bool sub)
 {
 	by->linear = accept(p, T_LINEAR);

@@ -268,7 +268,7 @@ static struct sql_expr *parse_between(struct parser *p, struct sql_expr *left, b
 
 static struct sql_expr *parse_predicate_op(struct parser *p, struct sql_expr *left);
 
-/* MariaDB: what NOT begins behind the pattern of LIKE or REGEXP belongs to the pattern. */
+/* MariaDB: what NOT begins after the pattern of LIKE or REGEXP belongs to the pattern. */
 static struct sql_expr *parse_pattern(struct parser *p, int level)
 {
 	struct sql_expr *pattern = parse_bit_level(p, level), *e = pattern;
@@ -298,7 +298,7 @@ static struct sql_expr *parse_like(struct parser *p, struct sql_expr *left, bool
 	return e;
 }
 
-/* One predicate operator behind `left`, or NULL when there is none. */
+/* One predicate operator after `left`, or NULL when there is none. */
 static struct sql_expr *parse_predicate_op(struct parser *p, struct sql_expr *left)
 {
 	bool negated = false;
@@ -568,7 +568,7 @@ static struct sql_expr *parse_unary(struct parser *p, enum sql_op op, bool neste
 	return unary(p, op, e, start);
 }
 
-/* `nested`: behind a unary operator. */
+/* `nested`: after a unary operator. */
 static struct sql_expr *parse_simple(struct parser *p, bool nested)
 {
 	struct sql_expr *e;

@@ -182,7 +182,7 @@ static struct sql_table_ref *nest_refs(struct parser *p, struct sql_table_ref *r
 	return ref;
 }
 
-/* As parse_paren_open of expressions: what an inner parenthesis was is known behind it. */
+/* As parse_paren_open of expressions: what an inner parenthesis was is known after it. */
 static struct table_paren parse_table_paren(struct parser *p)
 {
 	struct table_paren out = {NULL, NULL};
@@ -377,7 +377,7 @@ static struct sql_table_ref *join_first_of_chain(
 	return chain;
 }
 
-/* The servers shift a join word behind `a JOIN b` before they look for its condition, so
+/* The servers shift a join word after `a JOIN b` before they look for its condition, so
  * a JOIN b JOIN c ON x ON y is a JOIN (b JOIN c ON x) ON y. */
 static struct sql_table_ref *parse_join_chain(struct parser *p, struct sql_table_ref *left)
 {

@@ -8,7 +8,7 @@
 /* ------------------------------------------------------------------ parentheses */
 
 /* What a parenthesis holds may be a query, a row or an expression, and which of them an inner
- * parenthesis starts is known only behind it: ((SELECT 1) UNION SELECT 2), ((SELECT 1) + 1),
+ * parenthesis starts is known only after it: ((SELECT 1) UNION SELECT 2), ((SELECT 1) + 1),
  * ((SELECT 1), 2).  parse_paren_open reads the `(` and, if it is one, the whole query, and returns
  * it.  Otherwise it returns NULL, and an inner parenthesis it had to read waits in p->pending as
  * the first operand of the expression that the caller reads next. */
@@ -266,7 +266,7 @@ static struct sql_expr *parse_date_func(struct parser *p)
 	return e;
 }
 
-/* INTERVAL n unit + date, or the function INTERVAL(n, a, b ...).  Without a date behind it the
+/* INTERVAL n unit + date, or the function INTERVAL(n, a, b ...).  Without a date after it the
  * node comes back with date NULL: the caller knows whether that is allowed. */
 struct sql_expr *parse_interval_operand(struct parser *p)
 {
@@ -423,7 +423,7 @@ static struct sql_expr *parse_word_call(struct parser *p)
 }
 
 /* db.f(...) and, in MariaDB, db.package.f(...); `(` is current.  MariaDB's TRIM and SUBSTRING keep
- * their own grammar behind a schema's name: mariadb_schema.trim(LEADING 'x' FROM y). */
+ * their own grammar after a schema's name: mariadb_schema.trim(LEADING 'x' FROM y). */
 static struct sql_expr *parse_qualified_call(
 	struct parser *p, const struct sql_expr *name, uint32_t start)
 {

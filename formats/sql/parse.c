@@ -36,7 +36,7 @@ struct token parse_peek(struct parser *p, unsigned n)
 	if (p->failure)
 		return (struct token){T_ERROR, 0, p->tok.end, p->tok.end};
 	while (p->ahead_count < n) {
-		/* Nothing is scanned behind the end or an error: the same again. */
+		/* Nothing is scanned after the end or an error: the same again. */
 		struct token last =
 			p->ahead_count
 				? p->ahead[(p->ahead_first + p->ahead_count - 1u) % PARSE_AHEAD]

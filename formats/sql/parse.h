@@ -20,7 +20,7 @@
 #include "sql/sql.h"
 #include "sql/token.h"
 
-#define PARSE_AHEAD 4 /* tokens that may be looked at behind the current one */
+#define PARSE_AHEAD 4 /* tokens that may be looked at after the current one */
 /* Postfix operators that nest to the left (IS, IN, LIKE, COLLATE): no more in one chain, because
  * walkers recurse through them.  The arithmetic and logical operators have no such limit. */
 #define PARSE_CHAIN_MAX 32
@@ -38,7 +38,7 @@ struct parser {
 	uint32_t params;
 	uint8_t ahead_count, ahead_first;
 	struct token ahead[PARSE_AHEAD];
-	const struct sql_into *last_into; /* the last INTO behind a whole query, not before its FROM */
+	const struct sql_into *last_into; /* the last INTO after a whole query, not before its FROM */
 	struct sql_expr *pending; /* an operand already read: see parse_paren() */
 	enum parse_failure failure;
 	const char *why; /* instead of "expected ...", or NULL */
@@ -194,7 +194,7 @@ struct sql_query *parse_subquery(struct parser *p); /* ( query ) */
 void no_procedure(struct parser *p, const struct sql_query *q);
 void no_into(struct parser *p, const struct sql_query *q);
 void no_with(struct parser *p, const struct sql_query *q);
-bool query_continues(struct parser *p); /* UNION, ORDER BY, LIMIT ... behind a query in parens */
+bool query_continues(struct parser *p); /* UNION, ORDER BY, LIMIT ... after a query in parens */
 struct sql_with *parse_with(struct parser *p);
 struct sql_item *parse_items(struct parser *p);
 struct sql_order *parse_order_by(struct parser *p);

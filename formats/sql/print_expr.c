@@ -19,7 +19,7 @@
 /* ------------------------------------------------------------------ levels */
 
 enum level {
-	LEVEL_ASSIGN, /* @x := takes everything behind it */
+	LEVEL_ASSIGN, /* @x := takes everything after it */
 	LEVEL_OR,
 	LEVEL_XOR,
 	LEVEL_AND,

@@ -220,7 +220,7 @@ static struct sql_node *parse_declare(struct parser *p)
 
 /* ------------------------------------------------------------------ statements */
 
-/* Statements with a `;` behind each, up to a word that ends the list; at least one. */
+/* Statements with a `;` after each, up to a word that ends the list; at least one. */
 static struct sql_node *parse_list(struct parser *p)
 {
 	struct sql_node *first = NULL, **tail = &first;
@@ -413,7 +413,7 @@ static void parse_plain(struct parser *p, struct sql_node *node)
 		parse_fail(p);
 }
 
-/* Has the block or loop a name, it may stand behind its end, too. */
+/* Has the block or loop a name, it may stand after its end, too. */
 static void parse_labelled(struct parser *p, struct sql_node *node)
 {
 	bool named = at_name(p) && parse_peek(p, 1).kind == T_COLON;

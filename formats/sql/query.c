@@ -507,7 +507,7 @@ static struct sql_query *parse_select_core(struct parser *p, bool operand)
 	q->u.select.hint = p->scan.hint;
 	q->u.select.flags = parse_select_flags(p);
 	q->u.select.items = parse_items(p);
-	/* Behind UNION, INTO belongs to the whole; MySQL takes it in the last operand too. */
+	/* After UNION, INTO belongs to the whole; MySQL takes it in the last operand too. */
 	if (p->tok.kind == T_INTO && (!operand || !is_maria(p)))
 		q->into = parse_into(p);
 	if (accept(p, T_FROM))
@@ -691,7 +691,7 @@ static bool at_tail(const struct parser *p)
 	}
 }
 
-/* Set operations and tail behind a first operand. */
+/* Set operations and tail after a first operand. */
 static struct sql_query *query_rest(
 	struct parser *p, struct sql_query *q, bool paren, struct sql_with *with, uint32_t start)
 {

@@ -4,7 +4,7 @@
  * (literals, comments, schema object names), and where the manual is silent what the servers do:
  *
  *  - a word directly followed by a dot and another word is a name even if reserved, and so is the
- *    word behind such a dot: `select.from`;
+ *    word after such a dot: `select.from`;
  *  - a word may start with a digit (1a is a name, 1e5 a number, 1e5a a number and a name);
  *  - an executable comment is opened here and its tokens are handed out as if it were not there;
  *    whether it is opened depends on its version number, the flavour and the version;
@@ -55,7 +55,7 @@ static struct token fail(struct scanner *s, enum scan_error error, const char *f
 	return make(s, T_ERROR, 0, from, to);
 }
 
-/* What stands behind a word decides whether it may be a function's name. */
+/* What stands after a word decides whether it may be a function's name. */
 static bool call_follows(const struct scanner *s, const char *p)
 {
 	if (s->opt.mode & SQL_MODE_IGNORE_SPACE) {
@@ -145,7 +145,7 @@ static struct token digits(struct scanner *s, const char *from, const char *to, 
 }
 
 /* Reads up to the closing quote, doubled quotes and backslashes skipped.  Returns the position
- * behind it, or NULL. */
+ * after it, or NULL. */
 static const char *quoted(struct scanner *s, const char *p, char quote, bool backslash,
 	unsigned *flags)
 {
@@ -205,7 +205,7 @@ static struct token dollar(struct scanner *s, const char *from, size_t tag, unsi
 	return make(s, T_DOLLAR, flags, from, close + tag);
 }
 
-/* Behind the two characters that open it.  Comments nest one level in a skipped executable
+/* After the two characters that open it.  Comments nest one level in a skipped executable
  * comment, as in the servers. */
 static const char *skip_comment(const struct scanner *s, const char *p, int nest)
 {
@@ -225,7 +225,7 @@ static const char *skip_comment(const struct scanner *s, const char *p, int nest
 	return NULL;
 }
 
-/* p is behind the comment's `!`.  Returns how many digits of version there are, and whether the
+/* p is after the comment's `!`.  Returns how many digits of version there are, and whether the
  * server would execute the comment.  MariaDB leaves MySQL's comments of 5.7 to 9 alone. */
 static bool executes(const struct scanner *s, const char *p, bool maria_only, int *digit_count)
 {
@@ -251,7 +251,7 @@ static bool executes(const struct scanner *s, const char *p, bool maria_only, in
 	return s->opt.flavour == SQL_MYSQL || maria_only || version < 50700 || version > 99999;
 }
 
-/* A client may send the NUL behind a text with it.  To the servers it is the end where nothing follows but blanks and
+/* A client may send the NUL after a text with it.  To the servers it is the end where nothing follows but blanks and
  * semicolons, which they cut off before they read (MY_LEX_EOL in sql_lex.cc; seen on all). */
 static bool is_end(const char *p, const char *end)
 {
@@ -393,7 +393,7 @@ again:
 	}
 	digit+ "." digit* [eE] [+-]? digit+ | "." digit+ [eE] [+-]? digit+ { TOKEN(T_L_FLOAT); }
 	digit+ "." digit* [eE] [+-]? | "." digit+ [eE] [+-]? {
-		/* MySQL forgets such a number and goes on with the character behind it, as long as
+		/* MySQL forgets such a number and goes on with the character after it, as long as
 		 * that is a token by itself: SELECT 1 1.e*2 is 1*2 there, SELECT 1.e++2 is +2. */
 		const char *goes_on = HERE[-1] == '+' || HERE[-1] == '-' ? "*/^%&|(),.~+-" : "*/^%&|(),.~";
 

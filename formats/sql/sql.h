@@ -980,7 +980,7 @@ struct sql_index_stmt { /* CREATE INDEX, DROP INDEX */
 	bool or_replace, if_exists;
 	struct sql_table_name table;
 	struct sql_key key;         /* CREATE; DROP: the name only */
-	struct sql_option *options; /* behind the column list: ALGORITHM, LOCK ... */
+	struct sql_option *options; /* after the column list: ALGORITHM, LOCK ... */
 	struct span wait;
 };
 
@@ -1074,7 +1074,7 @@ struct sql_stmt {
 
 /* ------------------------------------------------------------------ functions */
 
-/* Exactly one statement; a `;` behind it is allowed, text behind that is not.  An empty text is
+/* Exactly one statement; a `;` after it is allowed, text after that is not.  An empty text is
  * SQL_STMT_EMPTY.  Errors: ERR_FORMAT (syntax; err.offset is the byte), ERR_LIMIT. */
 bool sql_parse(struct arena *arena, struct span text, const struct sql_options *opt,
 	struct sql_stmt **stmt, struct err *err) MUST_CHECK;
@@ -1085,7 +1085,7 @@ bool sql_parse(struct arena *arena, struct span text, const struct sql_options *
 bool sql_parse_multi(struct arena *arena, struct span text, const struct sql_options *opt,
 	struct sql_stmt **first, struct err *err) MUST_CHECK;
 
-/* The end of the first statement of a text: the offset behind its `;`, or text.len.  It looks at
+/* The end of the first statement of a text: the offset after its `;`, or text.len.  It looks at
  * tokens only, so it also finds the end of a statement that does not parse. */
 size_t sql_statement_end(struct span text, const struct sql_options *opt);
 

@@ -10,7 +10,7 @@
 
 /* ------------------------------------------------------------------ text kept as written */
 
-/* Semicolons behind a stored program are not its own, however many; printed without them it must be
+/* Semicolons after a stored program are not its own, however many; printed without them it must be
  * the same statement. */
 static struct span without_ends(struct span text)
 {
@@ -243,7 +243,7 @@ static bool starts_explainable(struct parser *p)
 	}
 }
 
-/* EXTENDED [ALL], PARTITIONS or FORMAT = JSON; MySQL also ANALYZE, and a FORMAT behind that. */
+/* EXTENDED [ALL], PARTITIONS or FORMAT = JSON; MySQL also ANALYZE, and a FORMAT after that. */
 static void parse_explain_words(struct parser *p)
 {
 	bool old_words = is_maria(p) || p->opt.version < 80000, analyze = p->tok.kind == T_ANALYZE && !is_maria(p);

@@ -131,7 +131,7 @@ struct scanner {
 	uint8_t dot;          /* 1: a `.` that separates names is next; 2: then a name */
 	bool in_comment;      /* inside an executed comment */
 	bool lenient;         /* a closing of a comment that was not opened is skipped */
-	uint32_t comment_end; /* offset behind the last comment, or opening of an executed one */
+	uint32_t comment_end; /* offset after the last comment, or opening of an executed one */
 	bool hint_place;      /* the token before was SELECT, INSERT, UPDATE, DELETE, REPLACE */
 	struct span hint;     /* the last hint found in such a place */
 	enum scan_error error;

@@ -92,13 +92,13 @@ static void parse_type_args(struct parser *p, struct sql_type *type, int most, b
 	expect(p, T_RPAREN);
 }
 
-/* CHARACTER SET x, COLLATE y, BINARY, ASCII, UNICODE, BYTE behind a string type. */
+/* CHARACTER SET x, COLLATE y, BINARY, ASCII, UNICODE, BYTE after a string type. */
 static void parse_type_charset(struct parser *p, struct sql_type *type)
 {
 	bool national = type->kind == SQL_TYPE_NCHAR || type->kind == SQL_TYPE_NVARCHAR;
 
 	for (;;) {
-		/* One character set, before BINARY or behind it; BYTE stands alone. */
+		/* One character set, before BINARY or after it; BYTE stands alone. */
 		bool has_set = type->charset.ptr || type->ascii || type->unicode;
 
 		if (type->byte || (has_set && p->tok.kind != T_BINARY) ||
@@ -182,7 +182,7 @@ bool can_compress(enum sql_type_kind kind)
 	}
 }
 
-/* COMPRESSED right behind the type; with `= method` it is an attribute of the column. */
+/* COMPRESSED right after the type; with `= method` it is an attribute of the column. */
 static void accept_compressed(struct parser *p, struct sql_type *type)
 {
 	if (is_maria(p) && p->tok.kind == T_COMPRESSED && parse_peek(p, 1).kind != T_EQ &&
@@ -330,7 +330,7 @@ void parse_type(struct parser *p, struct sql_type *type)
 	if (is_maria(p) && p->tok.kind == T_IDENT && parse_peek(p, 1).kind == T_DOT) {
 		parse_advance(p);
 		parse_advance(p);
-		/* The scanner takes what stands behind a dot for a name. */
+		/* The scanner takes what stands after a dot for a name. */
 		type->kind = type_of_word(span_of(p->text + p->tok.start,
 			p->tok.end - p->tok.start));
 		if (type->kind != SQL_TYPE_OTHER) {

@@ -10,7 +10,7 @@
  * block  := ext32, always the five-byte length form 0xc9, type 1 (zstd) or 2 (raw), of:
  *             marker        16 bytes
  *             crc           4 bytes, big-endian: CRC-32C of the ext type byte, then of all payload
- *                           bytes behind this field
+ *                           bytes after this field
  *             record count  4 bytes, big-endian, the block record included
  *             body          records, as they are or as one zstd frame that states its content size
  * The first record of a body is the block record (kind 0).

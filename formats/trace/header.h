@@ -29,7 +29,7 @@ enum header_result {
 };
 
 void trace_header_pack(struct buf *out, const struct trace_header *header);
-/* `bytes` may go on behind the header; *size gets the header's.  Spans of out point into bytes. */
+/* `bytes` may go on after the header; *size gets the header's.  Spans of out point into bytes. */
 enum header_result trace_header_parse(
 	struct span bytes, struct trace_header *out, size_t *size, const char **cause);
 

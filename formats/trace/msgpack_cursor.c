@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace/msgpack_cursor.h"
 
-/* Takes `size` bytes behind the first byte, or fails. */
+/* Takes `size` bytes after the first byte, or fails. */
 static const unsigned char *take_head(struct mp *mp, size_t size)
 {
 	const unsigned char *p = mp->p;

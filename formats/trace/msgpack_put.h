@@ -86,7 +86,7 @@ static inline char *mp_put_int(char *p, int64_t value)
 	return mp_put_byte(mp_put_byte(p, 0xd0), (unsigned)(value & 0xff));
 }
 
-/* A length of 8, 16 or 32 bits behind its byte: first8, and the next two byte values. */
+/* A length of 8, 16 or 32 bits after its byte: first8, and the next two byte values. */
 ALWAYS_INLINE char *mp_put_length(char *p, unsigned first8, uint32_t len)
 {
 	if (LIKELY(len <= UINT8_MAX))

@@ -126,7 +126,7 @@ static const char *frame_check(
 	return NULL;
 }
 
-/* Moves the window to the next sound block behind its start.  False: there is none, and the window
+/* Moves the window to the next sound block after its start.  False: there is none, and the window
  * is at the end of the segment. */
 static bool frame_scan(struct trace_reader *reader, bool *gave_up)
 {
@@ -353,7 +353,7 @@ static void segment_finish(struct trace_reader *reader)
 	reader->complete_before = reader->totals.damages == reader->segment_damage;
 }
 
-/* Opens the next file of a directory; END behind the last. */
+/* Opens the next file of a directory; END after the last. */
 static enum trace_next next_segment(struct trace_reader *reader, struct err *err)
 {
 	struct input *input = &reader->input;

@@ -56,7 +56,7 @@ struct trace_place {
 
 struct trace_item {
 	uint32_t kind;     /* perhaps one we do not know: skip it */
-	uint32_t left;     /* fields behind the kind */
+	uint32_t left;     /* fields after the kind */
 	struct mp mp;      /* stands at the first field; pass a copy to record_X_read */
 	struct span whole; /* the record's bytes; valid until the next call */
 };

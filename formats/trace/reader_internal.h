@@ -21,7 +21,7 @@ struct block_cursor {
 	struct mp mp;
 	uint32_t left, count; /* records to come; in all */
 	uint64_t offset;      /* of the block */
-	uint64_t file_offset; /* the same in the file, which may have several segments one behind the other */
+	uint64_t file_offset; /* the same in the file, which may have several segments one after the other */
 	const unsigned char *body; /* the block's bytes, with its own record */
 	uint64_t segment;     /* index of the input's segment */
 	bool context;

@@ -25,7 +25,7 @@
 #define put_field_bin(p, value) put_span(p, value, mp_put_bin_head(p, (uint32_t)(value).len))
 #define put_field_raw(p, value) put_span(p, value, p)
 
-/* SPAN_NONE is nil; else the bytes stand behind their head, which was put. */
+/* SPAN_NONE is nil; else the bytes stand after their head, which was put. */
 ALWAYS_INLINE char *put_span(char *p, struct span s, char *body)
 {
 	return s.ptr ? mp_put_bytes(body, s.ptr, s.len) : mp_put_nil(p);

@@ -400,7 +400,7 @@ typedef struct span record_field_raw;
 	};                                                                                       \
 	/* Appends the record. */                                                                \
 	void record_##lower##_pack(struct buf *out, const struct record_##lower *record);        \
-	/* mp stands behind the kind; `left` fields follow.  False and mp->bad on damage. */     \
+	/* mp stands after the kind; `left` fields follow.  False and mp->bad on damage. */     \
 	bool record_##lower##_read(struct mp *mp, uint32_t left, struct record_##lower *record)  \
 		MUST_CHECK;
 RECORD_KINDS(RECORD_DECLARE)

@@ -77,7 +77,7 @@ static bool append(struct segment *segment, const void *ptr, size_t len, struct 
 		int cut = segment->io->truncate(segment->io->data, segment->fd, segment->offset);
 
 		/* A tail that stays is no harm: the reader calls it torn.  But the next append must
-		 * not land behind it. */
+		 * not land after it. */
 		(void)cut;
 		(void)lseek(segment->fd, (off_t)segment->offset, SEEK_SET);
 	}
@@ -224,7 +224,7 @@ static struct span body_complete(const struct segment_block *block, struct buf *
 	return span_of(body->data + start, body->len - start);
 }
 
-/* Fills in the head of a frame whose body stands behind it; returns the frame. */
+/* Fills in the head of a frame whose body stands after it; returns the frame. */
 static struct span frame_complete(
 	const struct segment *segment, char *p, unsigned char type, uint32_t records, size_t stored)
 {

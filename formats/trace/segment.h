@@ -3,8 +3,8 @@
  * One segment file being written: header, framed blocks, index, footer.  Used by the writer's
  * background thread alone (and by trace_writer_open before that thread runs).
  *
- * Invariant: `offset` is the end of the last whole block; whatever lies behind it after a failed
- * write is cut off again, so a segment is readable up to `offset` at every moment.
+ * Invariant: `offset` is the end of the last whole block; what a failed write
+ * leaves after it is cut off again, so a segment is readable up to `offset` at every moment.
  */
 #ifndef TRACE_SEGMENT_H
 #define TRACE_SEGMENT_H

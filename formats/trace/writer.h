@@ -94,7 +94,7 @@ bool trace_writer_close(struct trace_writer *writer, struct err *err) MUST_CHECK
 bool trace_writer_end(struct trace_writer *writer, struct trace_writer_stats *stats,
 	struct err *err) MUST_CHECK;
 /* Closes it and removes the file: there was nothing to record after all, and an empty trace would
- * stand in the way of the next try.  Segments behind the first stay. */
+ * stand in the way of the next try.  Segments after the first stay. */
 void trace_writer_discard(struct trace_writer *writer);
 /* Ends the segment and begins the next one (SIGHUP); nothing when the trace is one file. */
 void trace_writer_rotate(struct trace_writer *writer);

@@ -158,7 +158,7 @@ struct block *block_take_locked(struct trace_writer *writer, uint32_t producer);
 struct block *block_take(struct trace_writer *writer, uint32_t producer);
 void block_recycle_locked(struct trace_writer *writer, struct block *block);
 void block_free(struct block *block);
-/* Behind all others on their way to the disk. */
+/* After all others on their way to the disk. */
 void block_queue_locked(struct trace_writer *writer, struct block *block);
 /* Returns the gap record's seq. */
 uint64_t block_add_gap(struct trace_writer *writer, struct block *block, uint32_t producer,

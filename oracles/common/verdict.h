@@ -134,7 +134,7 @@ struct finding {
 	struct finding_row *rows;
 	uint32_t row_count;
 	const struct finding_answer *answer; /* NULL: the finding is of no single answer */
-	struct span explanation; /* sentences; the variant and the caveat come behind it (finding_complete) */
+	struct span explanation; /* sentences; the variant and the caveat come after it (finding_complete) */
 	struct span caveat;      /* why it is not proven; or none */
 	struct span remark;      /* what another oracle says of the same transactions; or none */
 	enum finding_variant variant;
@@ -209,7 +209,7 @@ const char *finding_name(const struct finding *finding);
 /* Call when a finding is filled: gives it its id, a digest of what it is (oracle, class, edges or
  * explanation), not of when it was found. */
 void finding_seal(struct finding *finding);
-/* Call once the variant is settled: puts it and the caveat behind the explanation. */
+/* Call once the variant is settled: puts it and the caveat after the explanation. */
 void finding_complete(struct verdict *verdict, struct finding *finding);
 /* `name` is a constant string. */
 void verdict_level(struct verdict *verdict, const char *name, enum level_answer answer);

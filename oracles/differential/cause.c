@@ -197,7 +197,7 @@ void diff_find_cause(struct differential *d)
 	const struct diff_item *item = &d->items[0];
 	const struct execution_stmt *s[2] = {stmt_of(d, 0), stmt_of(d, 1)};
 
-	/* Of a final state: EXECUTION_NONE, behind them all. */
+	/* Of a final state: EXECUTION_NONE, after them all. */
 	if (d->levels_pair != EXECUTION_NONE && d->levels_pair <= item->pair) {
 		explain(d, DIFF_CAUSE_LEVELS, NULL,
 			"The two did not run at the same isolation levels, and each level promises "

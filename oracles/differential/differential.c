@@ -90,7 +90,7 @@ static void add_pair(struct differential *d, uint32_t a, uint32_t b, uint32_t se
 	d->pairs[d->pair_count++] = (struct diff_pair){.stmt = {a, b}, .session = session};
 }
 
-/* Pairs in the order of A, those that only B has behind. */
+/* Pairs in the order of A, those that only B has after. */
 static bool pair_statements(struct differential *d, struct err *err)
 {
 	const struct execution *a = d->sides[0].e, *b = d->sides[1].e;

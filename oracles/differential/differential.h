@@ -6,7 +6,7 @@
  *
  * Sessions are matched by name, or by their order where a recorder gave no names; statements by
  * their number in the session.  The first discrepancy in the order of the schedule is the one that
- * is judged: everything behind it may follow from it, and is listed as that.
+ * is judged: everything after it may follow from it, and is listed as that.
  *
  * Verdict: `violation` when an oracle found that a side broke its own contract; `compat` when both
  * kept theirs, as an oracle says.  Everything else is undecided: that the two contracts name the

@@ -285,7 +285,7 @@ static void note_clock(struct compiler *c, const struct node *n)
 	c->cut_constant |= run_erred(&run);
 }
 
-/* MySQL 5.6 computes the arguments behind a NULL, too. */
+/* MySQL 5.6 computes the arguments after a NULL, too. */
 static bool fails_within(const struct node *n, struct frame *f)
 {
 	struct run *run = f->run;

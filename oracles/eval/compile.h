@@ -66,7 +66,7 @@ struct scope {
 	struct node **item_nodes;
 	bool extremes;        /* it has MIN or MAX, which may be read from the end of an index */
 	bool alias_first;     /* HAVING, ORDER BY: before the columns of tables */
-	bool alias_last;      /* GROUP BY: behind them */
+	bool alias_last;      /* GROUP BY: after them */
 	uint32_t outer_reach; /* how many scopes outwards names were found: 0 none */
 	uint32_t outer_text; /* how many are texts that may equal others, not only compared so */
 	const struct eval_table *insert_table; /* VALUES(c) */

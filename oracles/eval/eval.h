@@ -279,7 +279,7 @@ struct eval_outcome {
 	/* UPDATE: whether the row changed at all depends on an opaque value. */
 	bool opaque_change;
 	/* ON DUPLICATE KEY UPDATE: nothing changed, but a column that was NULL was set to NULL and has another
-	 * DEFAULT.  The servers compare the bytes behind the NULLs, which then differ
+	 * DEFAULT.  The servers compare the bytes under the NULLs, which then differ
 	 * (compare_records), and count the row as copied. */
 	bool null_again;
 	/* Warnings of storing values (eval_column_assign and what uses it) only. */
@@ -321,7 +321,7 @@ struct eval_table {
 	const struct sql_key **foreign;
 	uint32_t foreign_count;
 	bool transactional; /* InnoDB and not known to be otherwise: strict mode applies */
-	/* The columns' names and types once more, one behind the other, for all who compile; NULL: each has its own. */
+	/* The columns' names and types once more, one after the other, for all that compiles; NULL: each has its own. */
 	const struct span *names;
 	const struct eval_type *types;
 };

@@ -138,7 +138,7 @@ struct eval_type type_decimal(uint32_t precision, uint32_t scale);
 struct eval_type type_string(uint16_t collation, uint8_t coercibility, uint32_t length);
 struct eval_type type_temporal(enum eval_type_kind kind, uint32_t decimals);
 uint32_t decimal_scale_max(const struct eval_env *env); /* 38 MariaDB, 30 MySQL */
-/* Has it digits, not zeros, behind those that a DECIMAL of this type shows? */
+/* Has it digits, not zeros, after those that a DECIMAL of this type shows? */
 bool decimal_beyond(const struct eval_type *type, const struct decimal *d);
 
 /* ---- conversions ---- */

@@ -379,7 +379,7 @@ static void try_saturation(struct judge *j)
 	}
 }
 
-/* Questions that come behind those of try_solver, at most, with equal shares of what is left then:
+/* Questions that come after those of try_solver, at most, with equal shares of what is left then:
  * three of decide_between, four of biswas_enea, five of guarantees, in this order. */
 enum { QUESTIONS_GUARANTEES = 5, QUESTIONS_WEAK = 9, QUESTIONS_AFTER = 12 };
 
@@ -438,7 +438,7 @@ static bool is_open(const struct judge *j, size_t n, const uint64_t *given, bool
 }
 
 /* What is still open, exactly.  Every level gets an equal share of the steps, so that one hard
- * level leaves the others theirs, and what a level does not need goes to those behind it.  Those
+ * level leaves the others theirs, and what a level does not need goes to those after it.  Those
  * that ran out are asked once more if the rest makes a difference.  A quarter stays for other
  * questions. */
 static void try_solver(struct judge *j)

@@ -31,12 +31,12 @@ struct build {
 	struct graph_builder g;
 	bool ordered;          /* tails and open chains are given an order */
 	uint64_t joins;        /* edges to late ones, all keys */
-	struct by_key late;    /* what comes behind the known part of a key's order */
+	struct by_key late;    /* what comes after the known part of a key's order */
 	uint32_t *next_live;   /* by place in v->order: the writer of it or the next that has one */
 	uint32_t *last_live;   /* by place: the same of it or the last before */
 	uint32_t *joined;      /* by key: rw edges to late ones so far */
 	uint8_t *closed_chain; /* by item: enum chain */
-	uint32_t *follow;      /* by item, with rank: the first write of the chain behind */
+	uint32_t *follow;      /* by item, with rank: the first write of the chain after */
 	uint32_t *stamp_next;  /* by item: the next by timestamp */
 	uint32_t *stamp_first; /* by key */
 };
@@ -144,7 +144,7 @@ static void join_late(struct build *b, uint32_t reader_op, uint32_t key)
 
 /* ------------------------------------------------------------------------------- lists */
 
-/* For every place of every list the nearest writers, behind and before. */
+/* For every place of every list the nearest writers, after and before. */
 static void find_live(struct build *b)
 {
 	const struct values *v = b->v;
@@ -191,7 +191,7 @@ static void list_key(struct build *b, uint32_t k)
 	}
 	b->out->unordered += several || count < v->keys[k].order_count;
 	if (count < v->keys[k].order_count)
-		return; /* behind the agreed part nothing is known */
+		return; /* after the agreed part nothing is known */
 	if (late > 1)
 		b->out->open_tails++;
 	for (uint32_t i = b->late.head[k]; i < b->late.head[k + 1]; i++) {
@@ -255,7 +255,7 @@ static uint32_t final_item(const struct build *b, uint32_t t, uint32_t key)
 	}
 }
 
-/* The chain of the initial version, and what comes behind it: with a rank, the other chains in that
+/* The chain of the initial version, and what comes after it: with a rank, the other chains in that
  * order; without, all of them and no order among them. */
 static void register_key(struct build *b, uint32_t k)
 {

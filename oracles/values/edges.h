@@ -3,7 +3,7 @@
  * Version orders and the dependency edges that follow from them.
  *
  * Where an order comes from, by the key:
- *  - list: the longest read list.  Appended items that no transaction read come behind it; the order among
+ *  - list: the longest read list.  Appended items that no transaction read come after it; the order among
  *    several such ("tails") is not known.
  *  - timestamps: the order of commits.
  *  - read-before-write: a transaction that read x_i and then wrote x installed the version next to

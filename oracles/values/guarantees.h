@@ -27,7 +27,7 @@ bool guarantees_of_lists(
 
 /* Up to where a list that was read is of others than its reader. */
 uint32_t guarantee_read_end(const struct facts *facts, uint32_t op);
-/* The place of an append in its key's list; UINT32_MAX: behind all on which the reads agree. */
+/* The place of an append in its key's list; UINT32_MAX: after all on which the reads agree. */
 uint32_t guarantee_append_place(const struct facts *facts, uint32_t op);
 /* Does a list that was read say anything? */
 bool guarantee_read_counts(const struct facts *facts, uint32_t op);

@@ -90,7 +90,7 @@ static int compare_instants(const void *a, const void *b)
 	return x->at != y->at ? (x->at < y->at ? -1 : 1) : (x->txn > y->txn) - (x->txn < y->txn);
 }
 
-/* Points in time behind the transactions' nodes, one a begin, each before the next. */
+/* Points in time after the transactions' nodes, one a begin, each before the next. */
 static void realtime_edges(struct model *m, uint32_t first_node)
 {
 	const struct values *v = m->v;
@@ -116,7 +116,7 @@ static void realtime_edges(struct model *m, uint32_t first_node)
 	for (uint32_t n = 0; n < m->live_count; n++) {
 		uint32_t t = m->of_node[n], low = 0, high = m->live_count;
 
-		while (low < high) { /* the first that began behind its end */
+		while (low < high) { /* the first that began after its end */
 			uint32_t middle = low + (high - low) / 2;
 
 			if (begins[middle].at <= end[t])

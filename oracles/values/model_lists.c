@@ -68,7 +68,7 @@ struct spot {
 struct list_scratch {
 	struct spot *spots; /* by operation, sorted */
 	size_t spot_count, spot_capacity;
-	struct place_op *tail; /* appends that are, or may be, behind the list */
+	struct place_op *tail; /* appends that are, or may be, after the list */
 	size_t tail_count, tail_capacity;
 	uint32_t *pairs; /* of the tail: literal that the second comes before the first */
 	size_t pair_capacity;
@@ -162,7 +162,7 @@ static void gather_list(struct model *m, uint32_t key, struct list_scratch *l)
 		qsort(l->spots, l->spot_count, sizeof(*l->spots), compare_spots);
 }
 
-/* The literal that an append is behind the list; the constants where that is known. */
+/* The literal that an append is after the list; the constants where that is known. */
 static uint32_t tail_literal(struct model *m, const struct list_scratch *l, uint32_t op)
 {
 	size_t low = 0, high = l->spot_count, count = 0;
@@ -237,7 +237,7 @@ static void place_edges(struct model *m, uint32_t place, uint32_t txn, enum edge
 	}
 }
 
-/* What is behind the list: after its last, in an order that is open. */
+/* What is after the list: after its last, in an order that is open. */
 static void list_tail(struct model *m, uint32_t last, struct list_scratch *l)
 {
 	const struct values *v = m->v;
@@ -257,7 +257,7 @@ static void list_tail(struct model *m, uint32_t last, struct list_scratch *l)
 				m->solver, commit_node(m, u), commit_node(m, t));
 			l->pairs[i * l->tail_count + k] = 2 * var;
 			l->pairs[k * l->tail_count + i] = 2 * var + 1;
-			/* Both behind the list, and one of them first: joined into one literal. */
+			/* Both after the list, and one of them first: joined into one literal. */
 			for (uint32_t way = 0; way < 2; way++) {
 				uint32_t join = 2 * var + way;
 
@@ -334,7 +334,7 @@ static void list_read(struct model *m, uint32_t i, const struct list_scratch *l)
 			const struct place_op *o = &m->place_ops[place->first + k];
 			bool mine = m->v->ops[o->op].txn == op->txn;
 
-			/* Its own earlier ones are behind what it saw of others. */
+			/* Its own earlier ones are after what it saw of others. */
 			if ((mine && (o->op > i || (is_internal(m->level) && p < seen))) ||
 				(!mine && p + 1 == seen && !(m->f->notes[o->op] & OP_FINAL)))
 				model_forbid(m, &o->literal, 1, op->txn);
@@ -358,7 +358,7 @@ static void list_read(struct model *m, uint32_t i, const struct list_scratch *l)
 }
 
 /* Cursor stability on a list: having read up to `seen`, the own append, or a later read, is not
- * behind what another transaction appended there (and for the read: not behind two of them). */
+ * after what another transaction appended there (and for the read: not after two of them). */
 static void cursor_list(struct model *m, uint32_t i, const struct list_scratch *l)
 {
 	const struct values *v = m->v;
@@ -407,7 +407,7 @@ static void cursor_list(struct model *m, uint32_t i, const struct list_scratch *
 			}
 		}
 	}
-	/* All of the list was seen; the own append is behind it: no other transaction's comes between. */
+	/* All of the list was seen; the own append is after it: no other transaction's comes between. */
 	for (size_t s = 0; next >= end && s < l->tail_count; s++) {
 		if (v->ops[l->tail[s].op].txn != op->txn)
 			continue;

@@ -150,7 +150,7 @@ static void number_live(struct model *m)
 	}
 }
 
-/* Does the transaction write the item before (or behind) an operation of its own? */
+/* Does the transaction write the item before (or after) an operation of its own? */
 static bool writes_item(const struct model *m, uint32_t from, uint32_t to, uint32_t item)
 {
 	for (uint32_t i = from; i < to; i++) {

@@ -212,7 +212,7 @@ bool saturation_close(struct saturation *s)
 			const uint64_t *other = s->reach + to * s->words;
 
 			if (row[to / 64] >> to % 64 & 1)
-				continue; /* it and all behind it are there */
+				continue; /* it and all after it are there */
 			for (size_t w = 0; w < s->words; w++)
 				row[w] |= other[w];
 			s->work += s->words;

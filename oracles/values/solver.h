@@ -25,7 +25,7 @@
 enum solver_cycles {
 	SOLVER_ANY,       /* all; edges of either sort count the same */
 	SOLVER_SINGLE,    /* those with at most one anti edge */
-	SOLVER_MONOTONIC, /* those with no anti edge, and those with one whose `place` is behind the
+	SOLVER_MONOTONIC, /* those with no anti edge, and those with one whose `place` is after the
 			     place of the edge that comes back to its start (PL-2L) */
 };
 
@@ -43,7 +43,7 @@ enum { SOLVER_EDGE_LITERALS = 4 };
 struct solver_edge {
 	uint32_t from, to;
 	uint32_t place;                          /* of SOLVER_MONOTONIC */
-	uint32_t literals[SOLVER_EDGE_LITERALS]; /* SOLVER_NONE behind the last */
+	uint32_t literals[SOLVER_EDGE_LITERALS]; /* SOLVER_NONE after the last */
 	uint8_t missing;                         /* literals that are not true */
 	uint8_t kind;                            /* enum solver_kind */
 	bool present;

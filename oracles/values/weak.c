@@ -157,7 +157,7 @@ static void force(struct weak *w, uint32_t t2, uint32_t t1, uint32_t op)
 struct key_reads {
 	uint32_t txn;
 	uint32_t first, last; /* places in read_*; linked by next_same */
-	uint32_t at;          /* the first behind the current place */
+	uint32_t at;          /* the first after the current place */
 };
 
 struct reader {
@@ -211,7 +211,7 @@ static void link_reads(struct reader *r, uint32_t t, bool both_ways)
 	}
 }
 
-/* t reads from t2 at place p first: a read of key behind it must not be older. */
+/* t reads from t2 at place p first: a read of key after it must not be older. */
 static void later_read(struct reader *r, uint32_t t, uint32_t t2, uint32_t p, uint32_t key)
 {
 	struct key_reads *k = &r->keys[key];
@@ -329,7 +329,7 @@ static void read_atomic(struct weak *w)
 /* The writers of each key, by session, then in session order. */
 struct writers_index {
 	uint32_t *head;                        /* by key: its groups */
-	uint32_t *group_session, *group_start; /* by group; a sentinel behind the last */
+	uint32_t *group_session, *group_start; /* by group; a sentinel after the last */
 	uint32_t *txn;
 };
 

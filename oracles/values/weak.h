@@ -9,7 +9,7 @@
  * depend on the commit order, so that the edges it forces are one pass and the level is their
  * acyclicity.  Not all edges are added, only as many as imply the rest (as Moldrup and others, PLDI
  * 2025):
- *  - be-RC: t3 read from t2 earlier.  For each t2 and x only the first read of x behind the first
+ *  - be-RC: t3 read from t2 earlier.  For each t2 and x only the first read of x after the first
  *    read from t2; and consecutive reads of one key.
  *  - be-RA: t2 is in t3's session before it, or t3 reads from it.  Of the session only the last
  *    writer of x.

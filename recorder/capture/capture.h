@@ -5,7 +5,7 @@
  * One struct capture a session, one capture_worker (capture/worker.h) a thread.
  *
  * Order in the trace: a transaction's begin stands before the statement that began it, its end
- * behind the statement that ended it; results stand before their statement's record, which is made
+ * after the statement that ended it; results stand before their statement's record, which is made
  * when its answer is complete.
  *
  * Transactions are what the server's status flags say (protocol.md, "Transaction state"); the

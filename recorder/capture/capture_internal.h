@@ -55,7 +55,7 @@ void capture_result_end(struct capture *c, const struct wire_command *command);
 
 /* txn.c */
 void txn_set_levels(struct capture *c, const struct stmt_class *class);
-/* A text that is sent, behind its classes; runs: not only prepared. */
+/* A text that is sent, after its classes; runs: not only prepared. */
 void txn_see_text(struct capture *c, struct span text, bool runs);
 /* Of an answered statement, before all else: it may have set the level out of sight. */
 void txn_lose_level(struct capture *c, const struct stmt_class *class);
@@ -66,7 +66,7 @@ void txn_check_default(struct capture *c, uint8_t before);
 /* Before the statement's record: may begin a transaction; decides now.txn. */
 void txn_before(struct capture *c, const struct wire_command *command,
 	const struct stmt_class *class, const struct wire_reply *reply);
-/* Behind it: ends transactions. */
+/* After it: ends transactions. */
 void txn_after(struct capture *c, const struct wire_command *command,
 	const struct stmt_class *class, const struct wire_reply *reply);
 /* A statement that was a transaction of its own. */

@@ -77,7 +77,7 @@ static void hash(const struct redact *redact, struct span s, unsigned char out[H
 	siphash_final(&sip, out);
 }
 
-/* A number's shortest form: no leading zeros or plus, no zeros behind the point.  `out` has room
+/* A number's shortest form: no leading zeros or plus, no zeros after the point.  `out` has room
  * for s.len + 2 bytes. */
 static struct span plain_number(struct span s, char *out)
 {
@@ -213,7 +213,7 @@ void redact_row(const struct redact *redact, struct buf *out, size_t start, stru
 /* ---- statements ---- */
 
 struct reading {
-	struct buf text; /* with a NUL behind, as the scanner wants */
+	struct buf text; /* with a NUL after, as the scanner wants */
 	struct scanner scanner;
 	struct sql_options options;
 	struct arena arena;
@@ -247,7 +247,7 @@ static bool is_name(struct token t)
 	return t.kind == T_IDENT || t.kind == T_QUOTED || (t.flags & TF_NAME);
 }
 
-/* Behind INSERT or REPLACE: the columns are named, in brackets behind the table or with SET. */
+/* After INSERT or REPLACE: the columns are named, in brackets after the table or with SET. */
 static bool names_columns(
 	struct reading *r, struct token t, bool *chosen, const struct redact *redact)
 {
@@ -283,7 +283,7 @@ static bool names_columns(
 	return false;
 }
 
-/* Behind SHOW: lists of names and of settings.  Others quote statements, warnings or rows. */
+/* After SHOW: lists of names and of settings.  Others quote statements, warnings or rows. */
 static bool shows_names(struct reading *r)
 {
 	static const char *const modifiers[] = {"full", "extended", "global", "session", "local"};
@@ -455,7 +455,7 @@ static void add_literal(const struct redact *redact, struct reading *r, struct t
 	buf_add_char(out, '\'');
 }
 
-/* Behind these a minus is a sign. */
+/* After these a minus is a sign. */
 static bool begins_operand(struct token t)
 {
 	switch (t.kind) {
@@ -512,7 +512,7 @@ bool redact_text(
 		bool kept = (place.limit || place.definition) && t.kind == T_L_INT;
 		bool hide = is_literal(t) && !kept;
 
-		/* A sign belongs to the number behind it, or is written after all. */
+		/* A sign belongs to the number after it, or is written after all. */
 		if (sign.kind == T_MINUS && !hide)
 			buf_add_char(out, '-');
 		/* What stands between tokens is space and comments. */

@@ -71,10 +71,10 @@ bool redact_keeps_message(const struct redact *redact, uint16_t error);
  * it could not be read, and is left out from there. */
 bool redact_text(const struct redact *redact, struct span text, struct text_dialect dialect,
 	struct buf *out);
-/* Replaces the one packed value behind `start`. */
+/* Replaces the one packed value after `start`. */
 void redact_packed(const struct redact *redact, struct buf *out, size_t start);
 
-/* The same in the one packed row behind `start`; hidden: a byte a column, 1 for the redacted. */
+/* The same in the one packed row after `start`; hidden: a byte a column, 1 for the redacted. */
 void redact_row(const struct redact *redact, struct buf *out, size_t start, struct span hidden);
 
 #endif

@@ -348,7 +348,7 @@ static bool may_commit(const struct capture *c, const struct stmt_class *class)
 }
 
 /* May the n-th statement of a text end a transaction such that what the text did belongs to several?
- * Not one that ends it before all others or behind them. */
+ * Not one that ends it before all others or after them. */
 static bool ends_between(const struct stmt_class *class, size_t n, size_t count)
 {
 	switch ((enum stmt_class_kind) class->kind) {
@@ -380,7 +380,7 @@ static bool ends_between(const struct stmt_class *class, size_t n, size_t count)
 	return true;
 }
 
-/* May the command have ended a transaction inside, so that the one before it and the one behind it
+/* May the command have ended a transaction inside, so that the one before it and the one after it
  * are two, both open as far as the flags tell? */
 static bool mixes(const struct capture *c, const struct wire_command *command,
 	const struct wire_reply *reply)

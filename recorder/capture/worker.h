@@ -47,7 +47,7 @@ uint64_t capture_begin_seq(struct capture_worker *worker);
 /* For answers that are parsed later: see trace_producer_reserve. */
 uint64_t capture_reserve_seqs(struct capture_worker *worker, unsigned count);
 void capture_use_seqs(struct capture_worker *worker, uint64_t first, unsigned count);
-/* Around several answers that are parsed one behind the other: see trace_producer_hold. */
+/* Around several answers that are parsed one after the other: see trace_producer_hold. */
 void capture_hold(struct capture_worker *worker);
 void capture_let_go(struct capture_worker *worker);
 size_t capture_row_keep_max(const struct capture_worker *worker, size_t keep_max);

@@ -32,7 +32,7 @@ struct poller {
 	struct poller_state *state;
 };
 
-/* Starts the thread; all but the part behind the empty line is set, and outlives it. */
+/* Starts the thread; all but the part after the empty line is set, and outlives it. */
 bool poller_start(struct poller *poller, struct err *err) MUST_CHECK;
 /* Waits for the thread, at most as long as a connection may take. */
 void poller_stop(struct poller *poller);

@@ -4,7 +4,7 @@
  * isorec-servers (docs/servers.md): the one that ISOREC_SERVERS names, the one beside isorec, or
  * the one on PATH.  It ends with this process, however that ends.
  *
- * A name is a release of `isorec-servers list`, and behind it, in any number: +si and -si switch
+ * A name is a release of `isorec-servers list`, and after it, in any number: +si and -si switch
  * innodb_snapshot_isolation, +binlog and -binlog the row binary log.
  */
 #ifndef COMMANDS_PRIVATE_SERVER_H

@@ -39,7 +39,7 @@ static const struct option_def run_table[] = {
 		.help = "a release of isorec-servers, started for this and stopped afterwards; may "
 			"be "
 			"given several times: the traces of each are then in a folder of its name; "
-			"with +si or -si behind it for innodb_snapshot_isolation, +binlog or "
+			"with +si or -si after it for innodb_snapshot_isolation, +binlog or "
 			"-binlog "
 			"for the row binary log"},
 	CONNECTION_OPTIONS(struct run_command_options, connection),

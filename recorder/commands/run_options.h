@@ -29,7 +29,7 @@ bool runs_folder(const char *path) MUST_CHECK;
 /* Entries of option tables that several commands have. */
 #define RUNS_SERVER_HELP                                                                           \
 	"a release of isorec-servers, started for this and stopped afterwards; with +si or -si "   \
-	"behind it for innodb_snapshot_isolation, +binlog or -binlog for the row binary log"
+	"after it for innodb_snapshot_isolation, +binlog or -binlog for the row binary log"
 #define RUNS_TIMEOUT_OPTIONS(type, member)                                                         \
 	{.name = "blocked-timeout",                                                                \
 		.argument = "TIME",                                                                \

@@ -10,7 +10,7 @@
 #include "base/span.h"
 #include "trace/pack.h"
 
-/* Behind SET SESSION: all that is asked for is answered, whatever the server's configuration says, and the
+/* After SET SESSION: all that is asked for is answered, whatever the server's configuration says, and the
  * character set that the login got is kept for variables_pack_login(). */
 #define OWN_LIMITS                                                                                 \
 	"autocommit = 1, sql_select_limit = 18446744073709551615, sql_big_selects = 1 "            \

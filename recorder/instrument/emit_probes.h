@@ -45,7 +45,7 @@ void probed_emit_unseen(struct capture *capture, const struct probed *stmt,
 void probed_emit_fired(struct capture *capture, const struct probed *stmt,
 	const struct instrument_tables *tables);
 
-/* Behind the statement's own record. */
+/* After the statement's own record. */
 void probed_emit_reads(struct capture *capture, const struct probed *stmt,
 	const struct stmt_plan *plan, const struct statement_probes *probes);
 void probed_emit_writes(struct capture *capture, const struct probed *stmt,

@@ -491,7 +491,7 @@ static void close_refused(struct interposed_stmt *p, struct buf *to_server)
 	plan_leave_alone(&p->plan);
 }
 
-/* Prepares a statement as the client has it; `original` goes out behind that.  Its number is kept
+/* Prepares a statement as the client has it; `original` goes out after that.  Its number is kept
  * in the parser's table, for commands of the client. */
 void interpose_prepare_again(struct interpose *i, struct interposed_stmt *p, struct buf *to_server)
 {
@@ -538,7 +538,7 @@ static bool is_renumbered(
 	return (p && p->again) || (i->last_is_ours && cursor_uint(&c, 4) == STMT_ID_LAST);
 }
 
-/* In select mode behind the queries before it. */
+/* In select mode after the queries before it. */
 static void send_renumbered(
 	struct interpose *i, struct interposed_stmt *p, struct span payload, struct buf *to_server)
 {
@@ -772,7 +772,7 @@ void interpose_begin_passing(struct interpose *i, struct buf *to_server)
 	pass_held(i, to_server);
 }
 
-/* A command that is too long to be held: it may do anything, and goes out as it is, behind what
+/* A command that is too long to be held: it may do anything, and goes out as it is, after what
  * goes before any command.  A prepared statement keeps its number, but gives up its columns. */
 static void pass_long(struct interpose *i, struct buf *to_server)
 {

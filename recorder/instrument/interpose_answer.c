@@ -170,7 +170,7 @@ static void note_affected(struct interpose *i, struct span payload)
 	}
 }
 
-/* A number other than 0 behind the word, in the text of an OK. */
+/* A number other than 0 after the word, in the text of an OK. */
 static bool counts_some(struct span payload, const char *word)
 {
 	const char *at = memmem(payload.ptr, payload.len, word, strlen(word));
@@ -307,7 +307,7 @@ static bool put_columns(struct interpose *i, const struct wire_command *c, const
 	return true;
 }
 
-/* EOF or OK behind columns and rows, with the flag by which a server says that a prepared statement
+/* EOF or OK after columns and rows, with the flag by which a server says that a prepared statement
  * has not as many columns as it had (SERVER_STATUS_METADATA_CHANGED). */
 static bool put_changed(
 	struct interpose *i, const struct packet *p, struct buf *to_client, uint8_t seq)

@@ -88,12 +88,12 @@ struct interpose {
 	bool deferred_renumbered; /* ... and it is `original`, for `executed` */
 	bool last_is_ours;        /* the statement that the server prepared last is a second one */
 	unsigned own_error;       /* of the query of ours that is being answered */
-	bool careful; /* nothing goes out behind a query of ours before that is answered */
+	bool careful; /* nothing goes out after a query of ours before that is answered */
 	bool emptied; /* ... and the log is ready for this command */
 
 	struct interposed_stmt *prepared;
 	struct buf scratch, raw, rewritten;
-	/* The parameters of an EXECUTE, as SQL literals one behind the other. */
+	/* The parameters of an EXECUTE, as SQL literals one after the other. */
 	struct buf literals;
 	struct span literal[INTERPOSE_LITERALS];
 	size_t literal_count;
@@ -117,7 +117,7 @@ void interpose_send_for_statement(
 	struct interpose *i, struct interposed_stmt *p, struct span payload, struct buf *to_server);
 /* Asks for the insert id that the client's OK is to tell. */
 void interpose_ask_id(struct interpose *i, struct buf *to_server);
-/* Prepares a statement as the client has it; `original` goes out behind that. */
+/* Prepares a statement as the client has it; `original` goes out after that. */
 void interpose_prepare_again(struct interpose *i, struct interposed_stmt *p, struct buf *to_server);
 void interpose_begin_passing(struct interpose *i, struct buf *to_server);
 /* Sends what can be sent. */

@@ -3,14 +3,14 @@
  * What instrumentation does with a statement: whether its log is to be read, which columns are
  * appended to it, what may be said of what it read.
  *
- * A read gets one column for each prepared table of its FROM clause, behind its own:
+ * A read gets one column for each prepared table of its FROM clause, after its own:
  * CAST(CONCAT(key, '|', version) AS BINARY).  The text of the statement stays as the client sent it
  * but for that.  With aggregates and GROUP BY the column is an aggregate too, of the keys and
  * versions of all rows of the group.  Reads whose rows are not rows of their tables (DISTINCT,
  * UNION, derived tables) or whose columns go elsewhere (INTO) are left alone; what they read is not
  * seen, and said so (`blind`).
  *
- * In select mode statements go out as they are; the plan says what is asked before and behind them
+ * In select mode statements go out as they are; the plan says what is asked before and after them
  * (instrument/select_mode.h).  Only a client's own probes, SELECTs that a comment marks (PROBE_MARKS),
  * get their column, there with the whole row.
  */
@@ -49,7 +49,7 @@ enum plan_write {
 };
 
 struct stmt_plan {
-	bool writes;      /* may fire triggers: its log is read behind it */
+	bool writes;      /* may fire triggers: its log is read after it */
 	bool diagnostics; /* tells of the statement before it: nothing may come between them */
 	bool vague;       /* may be several statements, or end transactions: nothing is exact */
 	bool whole;       /* EXECUTE or CALL that ends no transaction */
@@ -87,7 +87,7 @@ struct stmt_plan {
 	bool narrow;
 	/* UPDATE IGNORE: rows of it that were passed over may be in the log as updated. */
 	const struct instrument_table *skips;
-	bool through_view;    /* its table is the one behind a view */
+	bool through_view;    /* its table is the one that a view reads */
 	bool reads_anywhere;  /* it may read any table, unseen */
 	bool keyed;           /* an INSERT of values: it passes over no rows */
 	uint32_t insert_rows; /* ... with IGNORE: how many it has */

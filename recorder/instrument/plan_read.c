@@ -5,7 +5,7 @@
 #include "sql/sql.h"
 #include "sql/text/raw_token.h"
 
-/* The place of FROM behind the select list's last expression: an alias and a closing bracket may
+/* The place of FROM after the select list's last expression: an alias and a closing bracket may
  * come before it. 0: not found. */
 static size_t find_from(struct span text, size_t at)
 {
@@ -148,7 +148,7 @@ static bool has_inner_aggregate(const struct sql_query *q)
 	return found;
 }
 
-/* Names that a CTE hides are not tables; such a query is left alone.  In groups the rows behind
+/* Names that a CTE hides are not tables; such a query is left alone.  In groups the rows of
  * each are listed; not where HAVING hides groups, nor where the client asks for the rows itself,
  * and where reads lock only if the server has to look at every row in any case: an index may answer
  * MAX() and GROUP BY with few of them. */

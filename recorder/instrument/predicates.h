@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Select mode, on request: the predicates that statements had, and which rows of a later write they
- * match before it (BPM) and behind it (APM).
+ * match before it (BPM) and after it (APM).
  *
  * The sessions of a recorder share them.  Only predicates that mean the same in every session are
  * kept (plan.shared), the newest PREDICATES_KEPT of them; of those of its table a write is asked

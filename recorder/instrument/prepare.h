@@ -9,7 +9,7 @@
  *                   changes nothing stays one that changes nothing
  *   AFTER INSERT, UPDATE, DELETE   append what was done to the session's log (instrument/trigger_log.h), if
  *                   the session has one: sessions that are not recorded have none
- * They come behind the application's own triggers for the same event and see what those made of the
+ * They come after the application's own triggers for the same event and see what those made of the
  * row.  For select mode there are the first two only, which name the versions as MARK_VARIABLE
  * says.
  */

@@ -103,7 +103,7 @@ static bool next_line(struct span *rest, struct span *line)
 	return true;
 }
 
-/* ---- the rows of a write, behind it ---- */
+/* ---- the rows of a write, after it ---- */
 
 static uint64_t version_of(struct span line)
 {
@@ -123,7 +123,7 @@ static bool is_update(struct span line)
 	return line.len && line.ptr[line.len - 1] != '/';
 }
 
-/* Packed keys, one behind the other in `bytes`. */
+/* Packed keys, one after the other in `bytes`. */
 struct keys {
 	struct buf bytes;
 	struct span *list;
@@ -250,7 +250,7 @@ static void emit_matches(
 	}
 }
 
-/* All is known that will be: select->after has the rows behind the write. */
+/* All is known that will be: select->after has the rows after the write. */
 static void emit_write(struct instrument_session *s, struct capture *capture)
 {
 	struct select_state *select = &s->select;
@@ -708,7 +708,7 @@ void select_query_end(struct instrument_session *s, struct capture *capture,
 	}
 }
 
-/* ---- behind a statement ---- */
+/* ---- after a statement ---- */
 
 static void emit_read(struct instrument_session *s, struct capture *capture, bool alone)
 {

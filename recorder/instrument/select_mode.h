@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Select mode: what is asked before and behind a statement, and what the answers prove.
+ * Select mode: what is asked before and after a statement, and what the answers prove.
  *
  * Before a statement, in this order:
  *	APM   on request: the same rows as the AWR, and which earlier predicates they match
@@ -47,7 +47,7 @@ struct own_query {
 	struct buf sql;
 };
 
-/* A write on its way: its rows before it, and what is needed to find them behind it. */
+/* A write on its way: its rows before it, and what is needed to find them after it. */
 struct select_write {
 	uint64_t mark; /* 0: no name was given */
 	enum plan_write write;
@@ -92,7 +92,7 @@ struct select_state {
 	/* The client sends its own probes: none is added.  What they said, for the next statement.
 	 */
 	bool client_probes;
-	uint64_t client_ended; /* *instrument_session.ended behind the last of them */
+	uint64_t client_ended; /* *instrument_session.ended after the last of them */
 	bool client_apart;     /* something of others ended between them */
 	bool client_alone;     /* nothing did, nor between them and the statement */
 	struct buf client_before;

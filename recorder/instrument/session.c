@@ -310,7 +310,7 @@ static void note_named(struct instrument_session *s)
 	buf_add_span(&s->named, buf_span(&s->plan.named));
 }
 
-/* Its temporary tables, one name behind the other; one that was dropped is taken out. */
+/* Its temporary tables, one name after the other; one that was dropped is taken out. */
 static void note_temporary(struct instrument_session *s)
 {
 	struct span rest = buf_span(&s->plan.temporary);

@@ -61,7 +61,7 @@ void instrument_session_release(struct instrument_session *s);
 struct plan_context instrument_context(
 	const struct instrument_session *s, const struct capture *capture, bool prepares);
 
-/* Behind the capture's own event of the command.
+/* After the capture's own event of the command.
  * A statement by its text; or a prepared one by its plan and the literals of its parameters. */
 void instrument_begin(
 	struct instrument_session *s, struct capture *capture, uint32_t number, struct span text);

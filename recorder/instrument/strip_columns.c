@@ -46,7 +46,7 @@ void strip_set_id(struct span ok, uint64_t id, struct buf *out)
 	buf_add_span(out, cursor_rest(&c));
 }
 
-/* As wire.c reads it: MySQL's flag for left-out metadata stands before the count, MariaDB's behind.
+/* As wire.c reads it: MySQL's flag for left-out metadata stands before the count, MariaDB's after.
  */
 bool strip_count(
 	struct span payload, uint64_t caps, uint32_t appended, struct buf *out, uint32_t *columns)

@@ -112,7 +112,7 @@ struct instrument_cascade {
 	bool followed;             /* on_delete: by the analyzer (history.md, rule 19) */
 };
 
-/* A procedure whose body neither ends transactions nor goes on behind an error: where a transaction
+/* A procedure whose body neither ends transactions nor goes on after an error: where a transaction
  * is open it does its work in that, and all of it or an error. */
 struct instrument_routine {
 	char *database, *name;

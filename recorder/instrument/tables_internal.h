@@ -11,7 +11,7 @@
 /* routines.c */
 bool tables_read_functions(
 	struct instrument_tables *tables, MYSQL *mysql, struct err *err) MUST_CHECK;
-/* Behind the functions: a body that calls one is not whole. */
+/* After the functions: a body that calls one is not whole. */
 bool tables_read_routines(
 	struct instrument_tables *tables, MYSQL *mysql, struct err *err) MUST_CHECK;
 bool tables_read_views(struct instrument_tables *tables, MYSQL *mysql, struct err *err) MUST_CHECK;

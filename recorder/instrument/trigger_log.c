@@ -102,7 +102,7 @@ static struct span next_value(struct span *rest)
 	return value;
 }
 
-/* The key out of a whole image, whose encoded values stand one behind the other. */
+/* The key out of a whole image, whose encoded values stand one after the other. */
 static bool pack_key_of_row(struct buf *out, const struct instrument_table *table, struct span row,
 	const struct values_limits *limits)
 {

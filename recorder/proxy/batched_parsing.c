@@ -71,7 +71,7 @@ void relay_parse_later(struct relay_worker *w)
 			capture_use_seqs(&w->capture, r->seq, r->seqs);
 		parse(r->session, r->from_client ? CLIENT : SERVER, span_of(bytes, r->len), stamp);
 		bytes += r->len;
-		/* What is not complete may become one, behind other commands. */
+		/* What is not complete may become one, after other commands. */
 		secret |= r->session->wire.dialogue || r->session->wire.announced;
 		r->session->wire.dialogue = false;
 	}

@@ -21,7 +21,7 @@
  *
  * Times: a command begins with the clock read after its first byte came from the client and before
  * it is written to the server; an answer ends with the clock read after the read that completed it.
- * The client has it at the earliest with the clock read behind the write to its socket; where that
+ * The client has it at the earliest with the clock read after the write to its socket; where that
  * did not take all at once, the time is left out.
  */
 #ifndef PROXY_RELAY_H
@@ -49,7 +49,7 @@ enum {
 	RELAY_LATER_GOOD = 96,
 	/* Numbers taken for the records of an answer: result, statement, transaction, one spare; and more
 	 * for several answers, of which the shortest (an OK) has eleven bytes and one record.  Where they
-	 * are too few, this and all that wait behind it get later ones. */
+	 * are too few, this and all that wait after it get later ones. */
 	RELAY_LATER_SEQS = 4,
 	RELAY_LATER_BYTES_A_SEQ = 8,
 };

@@ -183,7 +183,7 @@ static void side_failed(struct session *s, int which, enum close_reason reason)
 		snprintf(text, sizeof(text), "isorec: TLS with the %s failed: %s",
 			which == CLIENT ? "client" : "server", problem);
 		if (which == SERVER && s->side[SERVER].fresh) {
-			/* The client is told behind its login, when that is here. */
+			/* The client hears of it after its login, when that is here. */
 			s->doom = mem_strdup(text);
 			s->connect_deadline =
 				clock_mono_ns() + s->worker->options->connect_timeout_ns;
@@ -512,7 +512,7 @@ static enum pump pump(struct session *s, int from)
 	} while (n < 0 && errno == EINTR);
 	if (n <= 0)
 		return nothing_read(s, from, n);
-	/* A short read has emptied the socket, unless the end is waiting behind it; TLS may hold
+	/* A short read has emptied the socket, unless the end is waiting after it; TLS may hold
 	 * more. */
 	if ((size_t)n < RELAY_READ_SIZE && !side->hangup && !side->tls)
 		side->readable = false;
@@ -527,7 +527,7 @@ static bool outlives_client(const struct session *s)
 	       interpose_is_writing(s->interpose);
 }
 
-/* Passes a peer's end on, behind everything that was read from it. */
+/* Passes a peer's end on, after everything that was read from it. */
 static void pass_end(struct session *s, int from)
 {
 	struct side *to = &s->side[!from];

@@ -69,7 +69,7 @@ struct client {
 	char message[512];
 	uint64_t affected, row_count, insert_id;
 	bool has_rows, rows_bad;
-	struct buf rows; /* of the first result: packed arrays, one behind the other */
+	struct buf rows; /* of the first result: packed arrays, one after the other */
 
 	/* The runner's. */
 	size_t node;   /* of a cluster, from 0 */

@@ -18,7 +18,7 @@ bool client_is_prepared(const struct client *c, uint32_t name);
 bool client_execute(
 	struct client *c, uint32_t name, struct span params, struct err *err) MUST_CHECK;
 
-/* One execution for many rows (COM_STMT_BULK_EXECUTE): params has the values of all rows one behind
+/* One execution for many rows (COM_STMT_BULK_EXECUTE): params has the values of all rows one after
  * the other.  How many rows that are; false: they cannot be sent. */
 bool client_bulk_rows(struct client *c, uint32_t name, struct span params, uint32_t *rows,
 	struct err *err) MUST_CHECK;

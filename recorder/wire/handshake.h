@@ -34,7 +34,7 @@ struct wire_login {
 bool wire_greeting_parse(struct span payload, struct wire_greeting *out) MUST_CHECK;
 /* server_caps: as forwarded.  False for the handshake of before 4.1 and for damage. */
 bool wire_login_parse(struct span payload, uint64_t server_caps, struct wire_login *out) MUST_CHECK;
-/* Behind the command byte; caps: in force. */
+/* After the command byte; caps: in force. */
 bool wire_change_user_parse(struct span body, uint64_t caps, struct wire_login *out) MUST_CHECK;
 
 /* Clears bits of the capability words while a greeting passes, in any pieces. */

@@ -90,12 +90,12 @@ struct wire_execute {
 	struct wire_params params;
 };
 
-/* Behind the command byte.  Remembers new types in the statement. */
+/* After the command byte.  Remembers new types in the statement. */
 bool wire_execute_parse(struct span body, uint64_t caps, struct wire_stmts *stmts,
 	struct wire_execute *out) MUST_CHECK;
 bool wire_bulk_parse(
 	struct span body, struct wire_stmts *stmts, struct wire_execute *out) MUST_CHECK;
-/* Behind the command byte: where the SQL starts, and the attributes before it. */
+/* After the command byte: where the SQL starts, and the attributes before it. */
 bool wire_query_parse(struct span body, uint64_t caps, struct span *text,
 	struct wire_params *attributes) MUST_CHECK;
 

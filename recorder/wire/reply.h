@@ -88,7 +88,7 @@ struct wire_column_names {
 void wire_column_names(
 	const struct wire_columns *columns, size_t index, struct wire_column_names *out);
 
-/* One value of a binary row or of a parameter: its bytes behind any length (a date's or string's
+/* One value of a binary row or of a parameter: its bytes after any length (a date's or string's
  * content).  False: a type we do not know, or cursor->bad. */
 bool wire_binary_value(struct cursor *c, uint8_t type, struct span *out) MUST_CHECK;
 

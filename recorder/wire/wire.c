@@ -267,7 +267,7 @@ void wire_activate(struct wire *w, struct wire_command *c, struct span body)
 		wire_make_opaque(w, reason);
 }
 
-/* Gives the command at the head its event, and those behind it that need no answer. */
+/* Gives the command at the head its event, and those after it that need no answer. */
 static void activate_head(struct wire *w)
 {
 	while (w->count && w->phase == WIRE_COMMANDS) {

@@ -86,7 +86,7 @@ static void prepare(struct talk *t, uint32_t id, const char *sql, unsigned colum
 		talk_rows_end(t, STATUS_AUTOCOMMIT);
 }
 
-/* EXECUTE with integer parameters and perhaps a string behind them, types sent each time. */
+/* EXECUTE with integer parameters and perhaps a string after them, types sent each time. */
 static void execute(struct talk *t, uint32_t id, unsigned integers, const char *text)
 {
 	unsigned count = integers + (text != NULL);

@@ -7,7 +7,7 @@ usage: check.py ISOTRACE BENCH_LOAD SMALL.itr [LARGE.itr]
 
 Each command runs in a process of its own, several times in turns; the best counts.  By the clock;
 processor time of all threads beside it, and the part of that outside the kernel (bench_load.c says
-why).  Right behind each check, as much memory as it had is touched for the first time by a process
+why).  Right after each check, as much memory as it had is touched for the first time by a process
 that does nothing else: what that costs here, and how it grows, is the machine's and no program's.
 Measurements, never assertions.
 """

@@ -5,7 +5,7 @@
     instrument.py ISOREC ISOREC-SERVERS [--rounds=N] [--seconds=N] [--threads=N] [--size=N] [--release=R]
 
 Each round runs sysbench through a proxy that records everything with --instrument=off, trigger and
-select, one behind the other and every second round the other way round.  Each mode has its own
+select, one after the other and every second round the other way round.  Each mode has its own
 database: tables are prepared for one mode.  Select mode reads whole tables around each statement: its
 cost grows with --size, the rows of each of the four tables.
 

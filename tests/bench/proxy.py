@@ -7,7 +7,7 @@
              [--subjects=direct,haproxy,relay,isorec]
 
 Each round runs sysbench directly, through haproxy in TCP mode, through isorec proxy that only
-relays (--no-record) and through isorec proxy that records everything, one behind the other and
+relays (--no-record) and through isorec proxy that records everything, one after the other and
 every second round the other way round, so that whatever else the machine does meets all alike.
 
 Printed: throughput and p99 latency of isorec proxy as ratios to haproxy's, the median of the

@@ -6,11 +6,11 @@
  *
  * A kernel that is not told to account precisely guesses how a thread's time is divided between
  * user and system from what it finds at timer ticks.  Here the time stamp counter is read before
- * and behind every system call that a relay makes; what lies between two calls is user time.
+ * and after every system call that a relay makes; what lies between two calls is user time.
  *
  * The file holds a struct count of each thread, which proxy.py reads while the program runs.  A
  * piece in which the thread lost the processor holds the time of others.  The kernel tells of it:
- * it clears the thread's rseq_cs (rseq(2)) when it comes back to user code behind a switch, as the
+ * it clears the thread's rseq_cs (rseq(2)) when it comes back to user code after a switch, as the
  * code it was in is not the critical section that rseq_cs names.  Such a piece counts with the
  * processor time that the thread itself had in it.
  *
@@ -49,7 +49,7 @@ static atomic_uint thread_count;
 static double ns_per_tick;
 static __thread struct count *mine;
 static __thread uint64_t left_kernel, cpu_before;
-/* Where no code is, behind a signature that the kernel wants to see there. */
+/* Where no code is, after a signature that the kernel wants to see there. */
 static struct {
 	uint32_t signature;
 	char nowhere[4];

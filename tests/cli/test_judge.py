@@ -485,7 +485,7 @@ def test_nothing_is_not_all_right():
 
 
 def test_a_torn_trace_accuses_nobody():
-    """What was lost behind a tear, a commit say, would explain what another session saw."""
+    """What was lost after a tear, a commit say, would explain what another session saw."""
     whole = os.path.join(HERE, "..", "mvcc", "recorded", "known", "mdev-33802-SER.itr")
     assert {f["severity"] for f in findings(whole)} == {"violation"}
     torn = scratch("torn.itr")

@@ -17,7 +17,7 @@ with open(TRACE, "rb") as source:
     BYTES = source.read()
 EDN = '{:type :ok :process 0 :value [[:append :x 1]]}\n{:type :ok :process 1 :value [[:r :x [1]]]}\n'
 
-# Every command that has -o, behind it the traces it reads.
+# Every command that has -o, after it the traces it reads.
 COMMANDS = {
     "report": ["report"],
     "check": ["check", "-q"],

@@ -41,7 +41,7 @@ def test_timeline_at_several_widths():
 
 
 def test_no_line_is_blank():
-    """A long value behind the arrow is broken, not put below an arrow's empty line."""
+    """A long value after the arrow is broken, not put below an arrow's empty line."""
     t = Trace()
     for session in (1, 2, 3):
         t.add("session", session, session=session, event=0, client=f"c{session}")

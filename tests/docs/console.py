@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The ```console blocks of a document: commands behind "$ ", with what they print.  A command with a here
+"""The ```console blocks of a document: commands after "$ ", with what they print.  A command with a here
 document goes on to its END; "..." stands for any lines, and at the end of a line for the rest of it and any lines."""
 import re
 

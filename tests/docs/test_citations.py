@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Every page that a comment, a message or a page cites is there, and so is the section, rule or heading.
 
-A citation is the name of a page and, behind a comma, what of it:
+A citation is the name of a page and, after a comma, what of it:
 
     semantics.md, section 5            semantics.md, sections 1 to 4        semantics.md, section 2a
     history.md, rule 16                protocol.md, "Time and order"        docs/trace-format.md, "server"

@@ -272,7 +272,7 @@ def disk_full_and_freed():
                 for client, found in inserted(got).items():
                     numbers = [n for n, _ in found]
                     assert numbers == sorted(set(numbers)) and numbers[0] == 0, numbers
-                    # Behind the gap it is whole again, or there is nothing any more.
+                    # After the gap it is whole again, or there is nothing any more.
                     behind = [n for n in numbers if n > freed[client] + 5]
                     whole = list(range(freed[client] + 6, clients.acked[client]))
                     assert behind[:len(whole)] == whole if policy == "drop" else not behind, (

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The trace reader.  The first byte of the input chooses what the rest is:
- *   bit 0-1  0: a file as it is; 1: block bodies, each behind a byte of frame type and two of
+ *   bit 0-1  0: a file as it is; 1: block bodies, each after a byte of frame type and two of
  * length, that get a frame with the right checksum; 2: a file whose frames' checksums are mended
  *            where their lengths allow; 3: one record
  *   bit 2    salvage
@@ -33,7 +33,7 @@ static void walk_record(struct span whole)
 	CHECK(utf8_valid(buf_span(&text)));
 }
 
-/* Bodies behind a type and a length each; the frames around them are sound. */
+/* Bodies after a type and a length each; the frames around them are sound. */
 static void frame_bodies(struct buf *file, const uint8_t *data, size_t size)
 {
 	unsigned char marker[16];

@@ -601,7 +601,7 @@ class Twin:
         good = []
 
         def extend(done, left):
-            """All orders in which each life can precede those behind it; two are enough."""
+            """All orders in which each life can precede those after it; two are enough."""
             if not left:
                 good.append(done)
             for x in left:

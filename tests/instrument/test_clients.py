@@ -87,7 +87,7 @@ db.close()
 
 @test
 def insert_ids_of_updates():
-    """LAST_INSERT_ID(x) in an UPDATE or behind ON DUPLICATE KEY UPDATE is in its OK, triggers or not"""
+    """LAST_INSERT_ID(x) in an UPDATE or after ON DUPLICATE KEY UPDATE is in its OK, triggers or not"""
     code = """
 import sys, pymysql
 from pymysql.constants import CLIENT
@@ -204,7 +204,7 @@ const mariadb = require('mariadb');
     same_for(lambda port: run(["node", script, str(port)]))
 
 
-# The same statements by every client, as it sends them: one a line, parameters behind a tab.
+# The same statements by every client, as it sends them: one a line, parameters after a tab.
 STATEMENTS = """select * from plain where id >= ? order by id\t1
 select v, id from plain where id between ? and ? order by id\t1\t3
 select p.v, m.b from plain p left join multi m on m.a = p.id where p.id = ?\t2

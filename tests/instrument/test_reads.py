@@ -19,7 +19,7 @@ from proxy_harness import test  # noqa: E402
 
 @test
 def aggregates_are_seen():
-    """the rows behind SUM() and GROUP BY; a LIMIT that cut nothing off leaves the condition whole"""
+    """the rows that SUM() and GROUP BY read; a LIMIT that cut nothing off leaves the condition whole"""
     sql(TABLES)
     sql("delete from plain; insert into plain values (1, 1), (2, 1), (3, 2); create table uniq(id int primary key, "
         "u int, a varchar(9), b int, c int, unique (u), unique ab(a, b), key(c)); "

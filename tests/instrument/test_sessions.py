@@ -246,7 +246,7 @@ const mariadb = require('mariadb');
 
 @test
 def commands_too_long_to_be_held():
-    """... pass, and what comes behind them is instrumented as before"""
+    """... pass, and what comes after them is instrumented as before"""
     code = r"""
 import pymysql, sys
 db = pymysql.connect(host="127.0.0.1", port=int(sys.argv[1]), user="root", database="it", autocommit=True)
@@ -266,7 +266,7 @@ with db.cursor() as c:
 
 
 class Intruder(threading.Thread):
-    """Between the proxy and the server: behind the answer to MARK comes a packet that nothing explains."""
+    """Between the proxy and the server: after the answer to MARK comes a packet that nothing explains."""
 
     MARK = b"select 'now'"
 

@@ -77,7 +77,7 @@ def calls_that_end_no_transaction():
     assert [r["mixed"] for r in got if r["kind"] == "txn" and r["event"] == 1 and not r["autocommit"]][-1] == 2
 
 
-# A session that was at SERIALIZABLE: what it sends, with // behind each statement.
+# A session that was at SERIALIZABLE: what it sends, with // after each statement.
 OUT_OF_SIGHT = (
     "call lowers()//", "call lowers_next()//", "call lowers_global()//", "do lowered()//",
     "insert into lowering values (1)//",

@@ -48,7 +48,7 @@ struct session {
 	MYSQL_STMT *point, *range, *update, *insert;
 	uint64_t random;
 	bool in_transaction;
-	bool stuck; /* libmariadb waits for ever for rows behind an error among rows: connect anew
+	bool stuck; /* libmariadb waits for ever for rows after an error among rows: connect anew
 		     */
 };
 

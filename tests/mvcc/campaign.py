@@ -58,7 +58,7 @@ def run_batch(args, ports, work, begin):
 
 
 def any_case(text, seed):
-    """Names of tables, views and aliases in either case, behind the setup (lower_case_table_names)."""
+    """Names of tables, views and aliases in either case, after the setup (lower_case_table_names)."""
     rng = random.Random(seed)
     setup, schedule = text.split("[schedule]")
     return setup + "[schedule]" + re.sub(

@@ -4,7 +4,7 @@
  *
  *	mvcc_tool solve TRACE...        a line for each trace that is not clean, then a total
  *	mvcc_tool statements TRACE...   what is said of every statement, of the final rows, and every finding; a name
- *	                                behind -a is judged as if every session that writes was recorded
+ *	                                after -a is judged as if every session that writes was recorded
  *	mvcc_tool hide SEED TRACE...    the same, with a random part of the initial rows taken out
  *	mvcc_tool mutate SEED TRACE...  alters recorded answers; says which alterations go unnoticed
  *	mvcc_tool mutate-free SEED TRACE...  the same of traces in which not everything is decided, and why those are
@@ -676,7 +676,7 @@ static bool goes_on_after(const struct execution *e, size_t stmt, size_t later)
 }
 
 /* One after the other, may one have had to wait for what another had locked?  The solver knows few locks for certain
- * where nothing overlaps, but does not try a statement behind one that would have waited for it. */
+ * where nothing overlaps, but does not try a statement after one that would have waited for it. */
 static bool may_wait(const struct execution *e)
 {
 	for (size_t i = 0; i < e->stmt_count; i++) {

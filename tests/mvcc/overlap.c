@@ -95,7 +95,7 @@ void overlap_widen(struct execution *e, uint64_t *state)
 
 		if (i + 1 >= end || next_random(state) % 4 >= often)
 			continue;
-		/* Behind the sending of one that comes before the next of its session. */
+		/* After the sending of one that comes before the next of its session. */
 		seq = e->stmts[i + 1 + next_random(state) % (end - i - 1)].record.begin_seq + STEP / 8 + i;
 		if (seq > stmt->record.seq)
 			stmt->record.seq = seq;

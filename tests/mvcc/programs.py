@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Schedules of schedules.py over tables with triggers, and with calls of procedures and functions.
 
-Triggers write counters (w), a log whose rows the server numbers (lg), and tables behind their own; they set
+Triggers write counters (w), a log whose rows the server numbers (lg), and further tables; they set
 NEW, ask, branch, loop and refuse.  Procedures have statements, parameters, variables and result sets; functions
 compute, read or write.
 """

@@ -235,7 +235,7 @@ def test_what_no_state_of_the_rows_explains_needs_no_order():
         right = [[1, 10], [2, 20]] if "*" in by else [[11, 1], [20, 2]]
         assert beside_a_commit(by, rows=right) == []
         assert beside_a_commit(by, rows=right[::-1]) == ["wrong-result"], by
-    # It waits for the row: if it changed it, then behind the other.
+    # It waits for the row: if it changed it, then after the other.
     assert beside_a_commit("update t set b = 5 where b in (11, 20)", affected=2, blocked_ns=1000) == []
     assert beside_a_commit("update t set b = 5 where b in (11, 20)", affected=3, blocked_ns=1000) == ["wrong-result"]
     assert beside_a_commit("update t set b = 5 where b in (12, 20)", affected=2, blocked_ns=1000) == ["wrong-result"]

@@ -124,7 +124,7 @@ def read_header(data):
 
 
 def read_block(data, at, marker):
-    """The records of the block at this offset, and the offset behind it; None at a torn tail."""
+    """The records of the block at this offset, and the offset after it; None at a torn tail."""
     if len(data) - at < 30 or data[at] != 0xC9:
         return None
     length, kind = struct.unpack(">IB", data[at + 1:at + 6])

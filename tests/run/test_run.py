@@ -388,7 +388,7 @@ A> commit; begin;
 
 
 def writes_outside_of_transactions():
-    """select mode: rows that another session writes right behind an autocommit write are known"""
+    """select mode: rows that another session writes right after an autocommit write are known"""
     text = """
 [setup]
 create table t(id int primary key, v int); insert into t values (1, 1);
@@ -482,7 +482,7 @@ T5> commit;
         assert (txn["outcome"], txn["reason"]) == (2, "ended by the server"), txn
         assert session[4]["seq"] < txn["seq"] < session[5]["seq"] < session[1]["seq"]
         assert session[4]["reason"].startswith("server closed") and session[4]["at"] < session[5]["at"]
-        # Whoever writes what it held is answered behind its end.
+        # Whoever writes what it held is answered after its end.
     last = {s["text"]: s for s in trace.stmts()}
     gone = {trace.names[r["session"]]: r for r in trace.kind("session") if r["event"] == 5}
     seen = {trace.names[r["session"]]: r for r in trace.kind("session") if r["event"] == 4}
@@ -547,7 +547,7 @@ T1> commit;
 
 
 class Relay:
-    """Between isorec and the server: the answer to a COMMIT comes behind that to the statement
+    """Between isorec and the server: the answer to a COMMIT comes after that to the statement
     which it lets go on."""
 
     def __init__(self, path, to):

@@ -223,7 +223,7 @@ uint8_t sim_level(enum sim_discipline discipline);
 
 /* ---- plant.c ---- */
 enum { SIM_PLANT_ACTORS = 4 };
-/* The session number of one of its store sessions, behind those of the workload. */
+/* The session number of one of its store sessions, after those of the workload. */
 uint32_t sim_plants_session(const struct sim *sim, uint32_t index);
 /* Before the tables are made: how many keys the plants need in their two tables. */
 struct sim_plants *sim_plants_new(

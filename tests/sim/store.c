@@ -126,7 +126,7 @@ static uint64_t oldest_snapshot(const struct store *store)
 	return oldest;
 }
 
-/* Drops what no snapshot can reach: everything behind the first version up to `oldest`. */
+/* Drops what no snapshot can reach: everything after the first version up to `oldest`. */
 static void prune(struct store *store, uint32_t object, uint64_t oldest)
 {
 	uint32_t v = store->objects[object].newest;

@@ -12,7 +12,7 @@ CACHE = os.environ.get("ISOREC_SERVERS_CACHE", "/var/cache/isotrace/servers")
 # Words of a mutated statement: a token each.
 TOKEN = re.compile(r"""'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.)*"|`[^`]*`|[\w@$.]+|\s+|.""", re.S)
 
-# The same with the space behind it, and operators whole.
+# The same with the space after it, and operators whole.
 SPACED = re.compile(r"""(?:'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.)*"|`[^`]*`|[\w@$.]+|[<>=!:|&]+|\S)\s*""", re.S)
 
 

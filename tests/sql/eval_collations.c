@@ -26,7 +26,7 @@ static int by_weight(const void *a, const void *b)
 	return order ? order : strcmp(x->text, y->text);
 }
 
-/* The characters beyond ASCII whose weight is known here, each alone and behind an "s", in our order:
+/* The characters beyond ASCII whose weight is known here, each alone and after an "s", in our order:
  * where the server agrees on every two neighbours it agrees on all. */
 static unsigned character_order(struct state *s, uint16_t collation)
 {

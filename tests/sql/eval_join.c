@@ -63,7 +63,7 @@ static void day(struct generator *g, struct buf *out)
 
 static void nation_code(struct generator *g, unsigned number, struct buf *out)
 {
-	/* Equal without regard to case, and with blanks behind it. */
+	/* Equal without regard to case, and with blanks after it. */
 	buf_printf(out, ", '%c%c%s'", (int)((below(g, 2) ? 'a' : 'A') + number % 25), 'x', below(g, 3) ? "" : " ");
 }
 

@@ -9,7 +9,7 @@
  * ROWS has INSERT statements for the tables of the examples: t and w (a column of every type), k and m
  * (id, g, v, s), jf (a: JSON, v, i).  No server takes part.
  *
- * An example is one statement, behind others that prepare it, separated by "; ": CREATE TABLE, INSERT,
+ * An example is one statement, after others that prepare it, separated by "; ": CREATE TABLE, INSERT,
  * and settings (see `settings`), some of which only this program has.  {5:text} stands for the text five
  * times.  It must be refused with its limit on a release that the limit has, and must not be refused
  * with that limit on a release that it has not.
@@ -237,7 +237,7 @@ static void lose_rows(struct server *s, const char *value, size_t len)
 
 /* What an example may set before its statement. */
 static const struct {
-	const char *text; /* with a value behind it where it ends with '=' */
+	const char *text; /* with a value after it where it ends with '=' */
 	void (*set)(struct server *s, const char *value, size_t len);
 } settings[] = {
 	{"SET sql_mode =", set_mode},

@@ -537,7 +537,7 @@ static void computed(struct generator *g, struct buf *out)
 	}
 }
 
-/* One more table of a chain of joins; ON may be missing, or come behind the next join. */
+/* One more table of a chain of joins; ON may be missing, or come after the next join. */
 static void chained(struct generator *g, unsigned *tables, struct buf *out)
 {
 	static const char *const joins[] = {"JOIN", "CROSS JOIN", "STRAIGHT_JOIN", "LEFT JOIN", "RIGHT JOIN"};

@@ -283,7 +283,7 @@ static inline uint32_t find_txn(const struct history *history, uint64_t number)
 	return HISTORY_NONE;
 }
 
-/* "U 1 2 D(3) | 4": the order of an object: unborn, names, deletions by their previous; behind the
+/* "U 1 2 D(3) | 4": the order of an object: unborn, names, deletions by their previous; after the
  * bar what does not stand; "fork@2" and so on for a problem. */
 static inline const char *order_text(const struct history *history, int key)
 {

@@ -649,7 +649,7 @@ START_TEST(lists_of_mariadb_in_strict_mode)
 }
 END_TEST
 
-/* What MySQL 8.0.45 answers (NULL: it depends), an error's number behind "!". */
+/* What MySQL 8.0.45 answers (NULL: it depends), an error's number after "!". */
 START_TEST(what_mysql_asks_for_and_when)
 {
 	static const struct {
@@ -779,7 +779,7 @@ START_TEST(windows_without_a_doubt)
 }
 END_TEST
 
-/* MariaDB does not sort groups by their own keys behind window functions (seen on 10.5 to 11.8,
+/* MariaDB does not sort groups by their own keys after window functions (seen on 10.5 to 11.8,
  * with an index on the key); MySQL does. */
 START_TEST(groups_behind_windows_in_no_order)
 {

@@ -190,7 +190,7 @@ END_TEST
 
 START_TEST(elle_nemesis)
 {
-	/* What the nemesis says may be anything, and its :process may come behind it. */
+	/* What the nemesis says may be anything, and its :process may come after it. */
 	expect(IMPORT_ELLE,
 		"{:type :info, :f :start, :value [:isolated {\"n2\" #{\"n1\"}}], :process :nemesis}\n"
 		"{:type :info :value [[:r 1 [9]] \"n1\" {:a nil}] :process :nemesis :error [:x]}\n"
@@ -488,7 +488,7 @@ START_TEST(dbcop_json)
 }
 END_TEST
 
-/* stamp: with times behind S and C. */
+/* stamp: with times after S and C. */
 static void cobra_log(struct buf *in, bool stamp)
 {
 	buf_add_char(in, 'S');

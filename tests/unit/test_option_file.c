@@ -151,7 +151,7 @@ START_TEST(includes)
 	write_file("d/3.txt", "[client]\nlimit=13\n");
 	write_file("d/below/4.cnf", "[client]\nlimit=14\n");
 	write_file("also.cnf", "[client]\nsome-text=also\n");
-	/* The group goes on behind an include, as the file's own. */
+	/* The group goes on after an include, as the file's own. */
 	snprintf(text, sizeof(text),
 		"[client]\n!includedir %s/d\n!include %s/also.cnf\n"
 		"!include %s/missing.cnf\n!includedir %s/missing\nall\n",

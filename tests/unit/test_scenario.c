@@ -100,7 +100,7 @@ START_TEST(windows_line_ends_and_a_byte_order_mark)
 }
 END_TEST
 
-/* As people write them: remarks behind a statement and between two, levels in quotes. */
+/* As people write them: remarks after a statement and between two, levels in quotes. */
 START_TEST(remarks_are_no_statements)
 {
 	static const char text[] = "# isolation: \"read committed\"\n"
@@ -576,7 +576,7 @@ START_TEST(case_files)
 		"[schedule]\nT1> BEGIN;\nT3> BEGIN;\nT2> ROLLBACK;\nT1> COMMIT;\n");
 	scenario_list_release(&list);
 
-	/* Each transaction behind its number; a schedule of one number only; then one more case. */
+	/* Each transaction after its number; a schedule of one number only; then one more case. */
 	list = import(SCENARIO_SHAPE_CASE,
 		"create table t(a int);\n\n1\nBEGIN;\nCOMMIT;\n\n2\nRC\nBEGIN;\n\n1-2-1\nEND\n\n"
 		"create table u(a int);\n\n1\nselect 1;\n\n1\nEND\n");

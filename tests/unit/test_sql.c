@@ -505,7 +505,7 @@ START_TEST(chains_may_be_long)
 }
 END_TEST
 
-/* Two minus signs before what is dropped do not become a comment; semicolons behind a program are none of
+/* Two minus signs before what is dropped do not become a comment; semicolons after a program are none of
  * it. */
 START_TEST(text_kept_as_written)
 {

@@ -357,7 +357,7 @@ START_TEST(random_bytes_agree)
 }
 END_TEST
 
-/* Every first byte with every number of bytes behind it. */
+/* Every first byte with every number of bytes after it. */
 START_TEST(every_first_byte_agrees)
 {
 	for (int first = 0; first < 256; first++) {

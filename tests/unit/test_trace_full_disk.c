@@ -393,7 +393,7 @@ static void room_comes_back(uint64_t room, uint64_t segment_size)
 	EQUAL(seen.stopped, 0);
 	HOLDS(seen.lost > 0);
 	EQUAL(seen.notes + seen.lost, sent);
-	EQUAL(seen.next[0], sent); /* what came behind is there */
+	EQUAL(seen.next[0], sent); /* what came after is there */
 	EQUAL(seen.totals.lost_records, seen.lost);
 	HOLDS(strcmp(seen.last_footer, "end") == 0);
 	free(path);

@@ -258,7 +258,7 @@ START_TEST(block_reading_keeps_the_good_part)
 	ck_assert_int_eq(trace_next_block(reader, &block, &err), TRACE_NEXT_ERROR);
 	ck_assert(strstr(err.text, "record 3 of 3"));
 	trace_reader_close(reader);
-	/* Bytes behind the last record are not given out either. */
+	/* Bytes after the last record are not given out either. */
 	body.len--;
 	around(&file, TRACE_EXT_RAW, 2, buf_span(&body));
 	file_store(path, file.data, file.len);
@@ -314,7 +314,7 @@ START_TEST(block_numbers_are_checked)
 }
 END_TEST
 
-/* A block behind the footer is no part of the trace's order. */
+/* A block after the footer is no part of the trace's order. */
 START_TEST(nothing_follows_the_footer)
 {
 	unsigned char marker[16];

@@ -317,7 +317,7 @@ START_TEST(open_orders)
 		"w(1,5,0,1)\nw(2,1,0,1)\nw(1,5,1,2)\nw(2,2,1,2)\nr(1,5,2,3)\nr(2,0,2,3)\n", "",
 		be_levels, "------", NULL);
 	/* A first transaction that writes 0 everywhere is the initial state and no other writer of 0:
-	 * with it as one, the write skew behind it could be explained. */
+	 * with it as one, the write skew after it could be explained. */
 	expect(IMPORT_PLUME,
 		"w(1,0,0,0)\nw(2,0,0,0)\nw(2,1,1,1)\nr(1,0,1,1)\nw(1,1,2,2)\nr(2,0,2,2)\n", "",
 		be_levels, "+++++-", "G2-item");

@@ -16,7 +16,7 @@ enum kind {
 	GONE,     /* left out of the question */
 	EVIDENCE, /* a list that only shows the order of appends */
 	P,        /* all values mod 2 = value; list: by key what matched, 0 nothing, -1 not asked.
-		     Its matches are also reads, behind it */
+		     Its matches are also reads, after it */
 };
 
 struct op {

@@ -166,7 +166,7 @@ static inline void talk_rows_end(struct talk *t, unsigned status)
 	talk_server_buf(t, &b);
 }
 
-/* The EOF behind definitions, where there is one. */
+/* The EOF after definitions, where there is one. */
 static inline void talk_definitions_end(struct talk *t, unsigned status)
 {
 	if (!(t->caps & CAP_DEPRECATE_EOF))

@@ -222,7 +222,7 @@ def bulk_refused():
 
 @conversation
 def failed_prepare_pipelined():
-    """EXECUTE(-1) behind a PREPARE that fails: both get an error, and the next command its answer."""
+    """EXECUTE(-1) after a PREPARE that fails: both get an error, and the next command its answer."""
     talk = Talk().command(b"\x16selec 1", text="selec 1", error=1064)
     talk.command(b"\x17\xff\xff\xff\xff\0\1\0\0\0", error=1243)
     talk.command(b"\3select 2", rows=1)

@@ -190,7 +190,7 @@ def several_statements_in_one_text():
 
 @test
 def texts_that_end_transactions_between():
-    """a text mixes transactions where one ends between its statements, not before or behind them"""
+    """a text mixes transactions where one ends between its statements, not before or after them"""
     cases = [(b"begin; update t set a=1", [AUTO | IN] * 2, 1),
              (b"update t set a=1; commit", [AUTO | IN, AUTO], 1),
              (b"update t set a=1; commit; begin; update t set a=2",

@@ -436,7 +436,7 @@ END_TEST
 static bool agrees(
 	enum stmt_class_kind class, const struct sql_stmt *stmt, const struct sql_options *opt)
 {
-	/* MariaDB's ANALYZE runs what stands behind it. */
+	/* MariaDB's ANALYZE runs what stands after it. */
 	if (stmt->kind == SQL_STMT_EXPLAIN && stmt->u.explain->statement &&
 		span_ieq_str(span_of(stmt->text.ptr, 7), "analyze"))
 		stmt = stmt->u.explain->statement;

@@ -55,7 +55,7 @@ START_TEST(requests_are_told_from_logins)
 		size_t used;
 
 		make_packet(bytes, cases[i].length, cases[i].flags);
-		memset(bytes + 4 + cases[i].length, 0x16, 100); /* TLS begins behind a request */
+		memset(bytes + 4 + cases[i].length, 0x16, 100); /* TLS begins after a request */
 		for (size_t step = 1; step < 40; step++) {
 			ck_assert_int_eq(
 				feed(&upgrade, bytes, 4 + cases[i].length + 100, step, &used),

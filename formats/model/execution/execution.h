@@ -124,7 +124,7 @@ struct execution_load_options {
 /* options may be NULL.  A torn tail is no failure: complete is then false. */
 bool execution_load(struct execution *out, const char *path,
 	const struct execution_load_options *options, struct err *err) MUST_CHECK;
-/* From encoded records in memory, one after the other; those behind the first that is malformed
+/* From encoded records in memory, one after the other; those after the first that is malformed
  * are not read, and complete is then false. */
 void execution_load_records(struct execution *out, struct span records);
 void execution_release(struct execution *e);

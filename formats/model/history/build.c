@@ -551,7 +551,7 @@ static bool version_is(const struct history_version *v, uint64_t name)
 	return v->name == name && !v->name_is_bytes && !(v->flags & HISTORY_VERSION_NAMELESS);
 }
 
-/* Behind the newest ones; NONE: there is no such version. */
+/* After the newest ones; NONE: there is no such version. */
 static uint32_t version_old(struct history_build *build, uint32_t object, uint64_t name)
 {
 	struct build_object *state = &build->states[object];

@@ -198,7 +198,7 @@ struct build_predicate {
 void build_predicate_add(struct history_build *build, const struct build_predicate *from);
 /* A statement may have changed rows of the table that satisfied this text (build_text). */
 void build_unseen(struct history_build *build, uint32_t table, uint32_t text);
-/* Writes of statements behind number `from` and before `to` of txn were taken back. */
+/* Writes of statements after number `from` and before `to` of txn were taken back. */
 void build_undo_between(struct history_build *build, uint32_t txn, uint32_t from, uint32_t to);
 
 /* seq relative to the base; `missing` for 0 and for what lies outside 32 bits. */

@@ -95,7 +95,7 @@ static void add_rows(struct decoded *decoded, struct decoded_probe *probe, struc
 	}
 }
 
-/* What a probe record has to say; rows stand at mp, which goes behind them.  False: damage. */
+/* What a probe record has to say; rows stand at mp, which goes past them.  False: damage. */
 ALWAYS_INLINE bool add_probe(
 	struct decoded *decoded, const struct record_probe *record, struct mp *mp)
 {
@@ -203,7 +203,7 @@ static enum decoded_mix mix_of(const struct record_stmt *record)
 		       : DECODED_MIX_NO;
 }
 
-/* By the words alone: SET, and the variable behind it. */
+/* By the words alone: SET, and the variable after it. */
 static bool sets_snapshots(struct span text)
 {
 	static const char name[] = "innodb_snapshot_isolation";
@@ -332,7 +332,7 @@ static bool skip_result(struct decoded *decoded, struct mp *mp, uint32_t left)
 
 /* ---- records ---- */
 
-/* One record; false when it is malformed, and nothing behind it can be found. */
+/* One record; false when it is malformed, and nothing after it can be found. */
 static bool take_record(struct decoded *decoded, struct mp *mp, uint32_t index)
 {
 	const unsigned char *start = mp->p;

@@ -89,7 +89,7 @@ struct decoded {
 	size_t kind_capacity, stmt_capacity, txn_capacity, probe_capacity, row_capacity,
 		other_capacity;
 	uint32_t taken;           /* records that are sound, from the first */
-	const unsigned char *end; /* behind them: where the bytes end, unless one is malformed */
+	const unsigned char *end; /* after them: where the bytes end, unless one is malformed */
 	/* For history_counts. */
 	uint64_t probe_rows, rows_skipped, records_skipped;
 	bool sets_snapshots; /* for history.sets_snapshots */
@@ -100,7 +100,7 @@ struct decoded {
 void decoded_release(struct decoded *decoded);
 /* Takes at most `count` records from the front of `records`; what was decoded before is gone. */
 void decode_records(struct decoded *decoded, struct span records, uint32_t count);
-/* The next row of a probe.  False: it is no row; mp goes behind it if it is anything at all. */
+/* The next row of a probe.  False: it is no row; mp goes past it if it is anything at all. */
 bool decode_row(struct mp *mp, struct probe_row *row) MUST_CHECK;
 
 #endif

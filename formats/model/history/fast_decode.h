@@ -20,7 +20,7 @@ enum { FAST_SLACK = 9 }; /* no integer is longer */
 /* ---- fields of a record: the bytes of all numbers that may follow are known to be there ---- */
 
 /* No record has more fields than this many, of FAST_SLACK bytes each; what is longer (strings,
- * nested objects) looks for so many bytes again behind itself. */
+ * nested objects) looks for so many bytes again after itself. */
 enum { FAST_ROOM = 32 * FAST_SLACK };
 
 ALWAYS_INLINE bool fast_has_room(const struct mp *mp)
@@ -269,7 +269,7 @@ ALWAYS_INLINE bool fast_row(struct mp *mp, struct probe_row *row)
 #define FAST_FIELD(type, name)                                                                     \
 	if (!field_##type(&fast_mp, &fast_record->name))                                           \
 		break;
-/* bool ok = FAST_READ(...): mp goes behind the record only when ok. */
+/* bool ok = FAST_READ(...): mp goes past the record only when ok. */
 #define FAST_READ(upper, mp, left, record, ok)                                                     \
 	do {                                                                                       \
 		struct mp fast_mp = *(mp);                                                         \

@@ -254,7 +254,7 @@ static void count_ops(struct finishing *all)
 	}
 }
 
-/* Those without a transaction stand behind the others. */
+/* Those without a transaction stand after the others. */
 static void group_ops(struct finishing *all)
 {
 	struct history *history = all->history;

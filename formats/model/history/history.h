@@ -20,7 +20,7 @@
  *     the first o.installed_count of them are the INSTALLED versions in version order: unborn,
  *     initial, then what history_committed() transactions installed last, deletions being DEAD
  *     versions; `position` of each is its index there.  Intermediate, rolled back and aborted
- *     versions, and versions of which no writer is known, stand behind, by id, with
+ *     versions, and versions of which no writer is known, stand after, by id, with
  *     position HISTORY_NONE.  When not order_known, only UNBORN has a position (0), the others
  *     follow by id, order_problem says why, and oracles decide nothing that needs the order of
  *     this object.
@@ -231,7 +231,7 @@ struct history_unseen {
 	uint32_t text; /* pool reference to the WHERE clause */
 };
 
-/* ROLLBACK TO SAVEPOINT: statement `to` of the transaction took back what its statements behind
+/* ROLLBACK TO SAVEPOINT: statement `to` of the transaction took back what its statements after
  * number `from` and before `to` wrote.  Sorted by transaction, then by `from`. */
 struct history_undo {
 	uint32_t txn, from, to;
@@ -298,7 +298,7 @@ struct history {
 	struct history_source *source; /* for history_fetch_stmt; NULL: the input is gone */
 };
 
-/* Bytes behind a pool reference; SPAN_NONE for 0. */
+/* The bytes that a pool reference stands for; SPAN_NONE for 0. */
 struct span history_bytes(const struct history *history, uint32_t reference);
 
 /* The first server record; false when there is none.  Bytes live in the history. */

@@ -192,7 +192,7 @@ static void batch_versions(struct loader *loader)
 		struct probe_row *row = &b->row;
 
 		/* What was overwritten is looked for while it is the newest; where that does not
-		 * tell, behind the new one: ids are given out in this order. */
+		 * tell, after the new one: ids are given out in this order. */
 		b->previous = HISTORY_NONE;
 		if (b->has_previous)
 			b->previous =
@@ -833,7 +833,7 @@ static void doubt_txn(struct history *history, uint32_t txn)
 	history->counts.txns_holed++;
 }
 
-/* Rule 20.  A session numbers its statements without a gap: behind one that has no follower, a
+/* Rule 20.  A session numbers its statements without a gap: after one that has no follower, a
  * ROLLBACK TO or the transaction's end may be lost. */
 static void doubt_holes(struct history *history)
 {

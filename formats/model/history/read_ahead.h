@@ -6,7 +6,7 @@
  * have work until the end.
  *
  * Threads: the helper owns the reader between ahead_begin and ahead_end; the caller owns the block
- * it got until it asks for the next one.  Everything else is behind the mutex.
+ * it got until it asks for the next one.  The mutex protects everything else.
  */
 #ifndef MODEL_HISTORY_READ_AHEAD_H
 #define MODEL_HISTORY_READ_AHEAD_H

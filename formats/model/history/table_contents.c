@@ -70,7 +70,7 @@ static bool shape_of(const struct history *history, uint32_t schema, struct span
 	return true;
 }
 
-/* The encoded key of a row; SPAN_NONE when the row does not have it.  mp goes behind the row. */
+/* The encoded key of a row; SPAN_NONE when the row does not have it.  mp goes past the row. */
 static struct span row_key(struct contents *contents, struct mp *mp, const struct row_shape *shape)
 {
 	struct span parts[KEY_COLUMNS_MAX] = {SPAN_NONE};

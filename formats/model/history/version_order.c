@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The version order of every object: what stands, and what each version stands behind, from what
+ * The version order of every object: what stands, and what each version stands after, from what
  * the probes say was overwritten.  history.md has the rules in words; the numbers below are
  * theirs.  An object at a time, in time linear in its versions.
  */

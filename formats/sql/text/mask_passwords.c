@@ -104,10 +104,10 @@ struct masking {
 	struct text_dialect dialect;
 	int depth; /* of strings that this text stands in */
 	bool found, params;
-	bool begun;         /* behind a statement's first word */
+	bool begun;         /* after a statement's first word */
 	bool data;          /* ... which reads or writes rows: no account's */
 	bool defines;       /* ... is CREATE or ALTER: options of tables may hold a password */
-	bool account;       /* behind IDENTIFIED or SET PASSWORD: BY, AS, USING, REPLACE matter */
+	bool account;       /* after IDENTIFIED or SET PASSWORD: BY, AS, USING, REPLACE matter */
 	bool expect;        /* the next string is a password */
 	bool assigned;      /* ... as it is assigned: so is what a function makes of one */
 	bool skip_to_value; /* PASSWORD FOR 'user'@'host' = ... */

@@ -6,7 +6,7 @@ static bool starts(const struct raw_scan *s, const char *what, size_t len)
 	return (size_t)(s->end - s->p) >= len && memcmp(s->p, what, len) == 0;
 }
 
-/* Behind the ! of a comment: does the server execute it?  p moves behind the version.  The manuals'
+/* After the ! of a comment: does the server execute it?  p moves past the version.  The manuals'
  * "Comments", "Comment Syntax": 5 or 6 digits (5 before MySQL 8.0), fewer are none; MariaDB leaves
  * those of MySQL 5.7 to 9 alone unless they are its own. */
 static bool executes(struct raw_scan *s, bool maria_own)
@@ -27,7 +27,7 @@ static bool executes(struct raw_scan *s, bool maria_own)
 	       (s->dialect.flavour == SQL_MYSQL || maria_own || version < 50700 || version > 99999);
 }
 
-/* To behind the end of a comment; of one that is not executed others may stand inside. */
+/* To after the end of a comment; of one that is not executed others may stand inside. */
 static void skip_to_end(struct raw_scan *s, bool nests)
 {
 	while (s->p < s->end) {
@@ -44,7 +44,7 @@ static void skip_to_end(struct raw_scan *s, bool nests)
 	}
 }
 
-/* "--" needs a blank or the end behind it: 5--3 is arithmetic. */
+/* "--" needs a blank or the end after it: 5--3 is arithmetic. */
 static bool begins_line_comment(const char *p, size_t left)
 {
 	return left &&

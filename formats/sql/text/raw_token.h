@@ -71,7 +71,7 @@ enum { TEXT_KEYWORD_SIZE = 16 };
 /* The first word of a statement, in upper case and cut to fit: blanks, comments, brackets and
  * semicolons before it are stepped over.  Empty: it begins with something else. */
 void text_keyword(struct span sql, char out[TEXT_KEYWORD_SIZE]);
-/* Whether something stands behind a semicolon: blanks, comments and semicolons do not count. */
+/* Whether something stands after a semicolon: blanks, comments and semicolons do not count. */
 bool text_has_several(struct span text, struct text_dialect dialect);
 
 #endif

@@ -23,8 +23,8 @@ enum split_state {
 struct split {
 	enum split_state state;
 	size_t end;
-	size_t code_end;   /* behind the last byte that is neither blank nor in a comment */
-	bool line_comment; /* nothing but blanks stands behind a line comment's text */
+	size_t code_end;   /* after the last byte that is neither blank nor in a comment */
+	bool line_comment; /* nothing but blanks stands after a line comment's text */
 };
 
 struct split split_statement(struct span text, size_t from, struct span delimiter);

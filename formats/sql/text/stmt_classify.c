@@ -98,7 +98,7 @@ uint8_t text_level(struct span text)
 	return CLASS_LEVEL_UNREADABLE;
 }
 
-/* Of the letters of "isolation", how far its end is behind each; Horspool's search. */
+/* Of the letters of "isolation", how far its end is after each; Horspool's search. */
 static const char *find_isolation(struct span text)
 {
 	static const uint8_t skips[256] = {['i'] = 2, ['I'] = 2, ['s'] = 7, ['S'] = 7, ['o'] = 1,
@@ -157,7 +157,7 @@ static void set_level(struct stmt_class *out, enum scope scope, uint8_t level)
 	}
 }
 
-/* SET [scope] TRANSACTION ISOLATION LEVEL two words | READ ONLY, ...; t is behind TRANSACTION. */
+/* SET [scope] TRANSACTION ISOLATION LEVEL two words | READ ONLY, ...; t is after TRANSACTION. */
 static struct raw_token set_transaction(
 	struct raw_scan *s, struct stmt_class *out, enum scope scope)
 {
@@ -349,7 +349,7 @@ static void classify_more(
 	} else if (raw_is(t, "xa")) {
 		classify_xa(s, out, name);
 	} else if (raw_is(t, "analyze")) {
-		/* MariaDB's ANALYZE [FORMAT=JSON] runs the statement behind it; else it is a
+		/* MariaDB's ANALYZE [FORMAT=JSON] runs the statement after it; else it is a
 		 * table's. */
 		*t = raw_next(s);
 		if (raw_is(t, "format"))

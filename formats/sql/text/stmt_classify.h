@@ -63,7 +63,7 @@ enum {
 	CLASS_LEVEL_DEFAULT = 0x41,    /* set to the global value */
 };
 
-/* Classifies the first statement of `text`; *rest is what stands behind its semicolon, or empty.
+/* Classifies the first statement of `text`; *rest is what stands after its semicolon, or empty.
  * *name: of the savepoint or XA transaction, as written; SPAN_NONE: none. */
 void stmt_classify(struct span text, struct text_dialect dialect, struct stmt_class *out,
 	struct span *rest, struct span *name);

@@ -97,8 +97,8 @@ struct automaton {
 static const struct automaton any_of_mask = {1, {{0, 0, 0}}};
 static const struct automaton dependency_only = {1, {{0, -1, -1}}};
 
-/* Begins behind an rw edge and ends before it, with a further rw on the way, no two in a row.
- * 0: just behind the first rw; 1: a dependency since; 2: just behind another rw; 3: a dependency
+/* Begins after an rw edge and ends before it, with a further rw on the way, no two in a row.
+ * 0: just after the first rw; 1: a dependency since; 2: just after another rw; 3: a dependency
  * since that. */
 static const struct automaton nonadjacent = {4, {{1, -1, -1}, {1, 2, 2}, {3, -1, -1}, {3, 2, 2}}};
 
@@ -236,7 +236,7 @@ static uint32_t shortest(struct search *search, const struct automaton *automato
 	return GRAPH_NONE;
 }
 
-/* The steps to `state`, forwards, behind what is in search->path; points in time are folded into
+/* The steps to `state`, forwards, after what is in search->path; points in time are folded into
  * one real-time step. */
 static void take_path(struct search *search, uint32_t state)
 {

@@ -141,7 +141,7 @@ bool layers_place(const struct arrow *arrows, uint32_t arrow_count, uint32_t nod
 	graph_of(&graph, arrows, arrow_count, node_count, removed);
 	must(igraph_matrix_init(&places, 0, 0));
 	must(igraph_layout_sugiyama(&graph, &places, NULL, NULL, NULL, 1, 1, SWEEPS, NULL));
-	/* Behind the nodes come the bends of long arrows, which are drawn straight here. */
+	/* After the nodes come the bends of long arrows, which are drawn straight here. */
 	for (uint32_t v = 0; v < node_count; v++) {
 		x[v] = MATRIX(places, v, 0);
 		y[v] = MATRIX(places, v, 1);

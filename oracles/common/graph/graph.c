@@ -110,7 +110,7 @@ static int by_time(const void *a, const void *b)
 
 /* By time, then by transaction, of those that are not left out (skip is UINT64_MAX): where there
  * are many and they are not in order already, a stable radix sort over the bits that differ, 16 at
- * a time. UINT64_MAX, for what never ended, sorts as the number behind the last. */
+ * a time. UINT64_MAX, for what never ended, sorts as the number after the last. */
 static struct moment *sorted_moments(
 	const uint64_t *at, const uint64_t *skip, uint32_t all, uint32_t *kept)
 {

@@ -8,7 +8,7 @@
  *	# shows: T2.4 has (2,2)                  statement 4 of session T2 returned such a row
  *	# shows: T2.2 is ok and final t has (*,1)
  *
- *	clause = SESSION.N is EXPECTATION        as behind -- => (docs/scenario-format.md)
+ *	clause = SESSION.N is EXPECTATION        as after -- => (docs/scenario-format.md)
  *	       | SESSION.N has ROW...            at least these rows
  *	       | SESSION.N lacks ROW             a result, and no such row in it
  *	       | SESSION.N equals|differs from SESSION.N     two results, as multisets

@@ -25,7 +25,7 @@ bool known_violations(
 /* The name of the contract that the recording's server is under. */
 const char *known_contract(const struct execution *e);
 
-/* Whether these are the classes that stand behind the expected verdict's word. */
+/* Whether these are the classes that stand after the expected verdict's word. */
 bool known_violations_expected(
 	const struct known_violations *found, const struct scenario_verdict *expected) MUST_CHECK;
 void known_violations_print(const struct known_violations *found, struct buf *out);

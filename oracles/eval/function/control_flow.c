@@ -420,7 +420,7 @@ static struct eval_value run_cast_text(const struct node *n, struct frame *f)
 		return EVAL_NULL_VALUE;
 	s = text_in(f->run, &n->args[0]->type, &v, n->type.collation);
 	if (n->aux) { /* CHAR(n) */
-		/* MariaDB cuts a text for BINARY(n) behind n of its characters, not bytes. */
+		/* MariaDB cuts a text for BINARY(n) after n of its characters, not bytes. */
 		enum charset unit = charset == CHARSET_BINARY && v.kind == EVAL_STRING &&
 						    f->run->env->flavour == SQL_MARIADB
 					    ? collation_charset(v.collation)

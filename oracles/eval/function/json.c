@@ -429,7 +429,7 @@ static void append(struct json_node *list, struct json_node *v)
 	*tail = v;
 }
 
-/* Argument `arg` is the path; the value is behind it. */
+/* Argument `arg` is the path; the value is after it. */
 static void change(const struct node *n, uint32_t arg, struct frame *f, struct json_node *doc)
 {
 	struct run *run = f->run;
@@ -461,7 +461,7 @@ static void change(const struct node *n, uint32_t arg, struct frame *f, struct j
 			json_arrange(parent);
 		return;
 	}
-	/* Behind the end; what is no array becomes one. */
+	/* After the end; what is no array becomes one. */
 	if (parent->kind != JSON_ARRAY) {
 		struct json_node *first = arena_zero(run->arena, sizeof(*first));
 		struct json_node list = {.kind = JSON_ARRAY, .first = first};

@@ -51,7 +51,7 @@ static bool find(const struct node *n, struct frame *f, const struct regex *rege
 	return result == REGEX_FOUND;
 }
 
-/* MariaDB: \1 is a group, any other character behind a backslash itself. */
+/* MariaDB: \1 is a group, any other character after a backslash itself. */
 static void add_replacement(
 	struct span s, struct span with, const struct regex_match *match, struct buf *out)
 {

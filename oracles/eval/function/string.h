@@ -16,7 +16,7 @@ bool int_arg(const struct node *n, struct frame *f, uint32_t i, int64_t *out);
 struct eval_value text_result(const struct node *n, struct span s);
 struct eval_value buf_result(const struct node *n, struct frame *f, struct buf *text);
 enum charset charset_of(const struct node *n);
-/* MariaDB evaluates all arguments of most functions, for their errors, and MySQL none behind a
+/* MariaDB evaluates all arguments of most functions, for their errors, and MySQL none after a
  * NULL. */
 bool stops_at_null(const struct frame *f);
 /* LEFT, RIGHT or SUBSTRING of what is computed: its bytes stand in the buffer that was handed in. */

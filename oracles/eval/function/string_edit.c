@@ -249,7 +249,7 @@ struct eval_value run_insert(const struct node *n, struct frame *f)
 		return EVAL_NULL_VALUE;
 	chars = text_chars(charset_of(n), s);
 	if (position < 1 || (uint64_t)position > chars) {
-		/* Right behind the last character, where the bytes go on. */
+		/* Right after the last character, where the bytes go on. */
 		if ((uint64_t)position != chars + 1 || (uint64_t)position > s.len ||
 			f->run->env->flavour != SQL_MYSQL ||
 			run_mysql_has(f->run, MYSQL_INSERT_BY_CHAR))

@@ -56,7 +56,7 @@ static struct eval_value run_locate(const struct node *n, struct frame *f)
 		return EVAL_NULL_VALUE;
 	if (from < 1 || (uint64_t)from > text_chars(charset_of(n), text) + 1)
 		return eval_int(0);
-	/* MariaDB finds nothing behind the last character, not even '' behind ASCII. */
+	/* MariaDB finds nothing after the last character, not even '' after ASCII. */
 	if (n->arg_count > 2 && (uint64_t)from > text_chars(charset_of(n), text) && !stops_at_null(f) &&
 		(needle.len || text_is_ascii(text)))
 		return eval_int(0);

@@ -212,7 +212,7 @@ bool decimal_difference_refused(struct run *run, const struct node *n, const str
 
 /* ---- values: / DIV % ---- */
 
-/* Without the words of nine digits behind the point that are zero at its end. */
+/* Without the words of nine digits after the point that are zero at its end. */
 static struct decimal without_zeros(const struct decimal *d)
 {
 	struct decimal best = *d, cut;

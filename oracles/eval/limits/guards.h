@@ -115,7 +115,7 @@ bool number_refused(struct compiler *c, struct node *operand) MUST_CHECK;
 bool bit_not_refused(struct compiler *c, struct node *operand) MUST_CHECK;
 bool negative_refused(struct compiler *c, struct node *operand) MUST_CHECK;
 
-/* ROUND, TRUNCATE: before their digits are known; behind that; ROUND to tens, hundreds ... */
+/* ROUND, TRUNCATE: before their digits are known; after that; ROUND to tens, hundreds ... */
 bool round_refused(struct compiler *c, const struct node *round) MUST_CHECK;
 bool round_to_places_refused(struct compiler *c, const struct node *round) MUST_CHECK;
 bool round_to_tens_refused(struct compiler *c, const struct node *round) MUST_CHECK;
@@ -158,7 +158,8 @@ bool number_comparison_refused(struct compiler *c, struct node *const *pair) MUS
 /* Columns of two tables that are equal. */
 bool join_key_refused(struct compiler *c, struct node *const *pair) MUST_CHECK;
 
-/* Rows: two values of one place, before and behind how they are compared; the same in x IN (several rows). */
+/* Rows: two values of one place, before and after it is known how they are compared; the same in x IN
+ * (several rows). */
 bool row_pair_refused(struct compiler *c, struct node *const *pair) MUST_CHECK;
 bool row_among_refused(struct compiler *c, struct node *const *pair) MUST_CHECK;
 bool row_comparison_refused(
@@ -204,7 +205,7 @@ bool key_ordinal_refused(struct compiler *c, struct node *item) MUST_CHECK;
 bool key_refused(struct compiler *c, struct node *key) MUST_CHECK;
 bool group_key_refused(struct compiler *c, const struct sql_expr *e, struct node *key) MUST_CHECK;
 
-/* UNION, INTERSECT, EXCEPT: their operands; a column before and behind the type that holds both. */
+/* UNION, INTERSECT, EXCEPT: their operands; a column before and after the type that holds both is known. */
 bool set_operands_refused(struct compiler *c, const struct eval_query *q) MUST_CHECK;
 bool set_column_refused(struct compiler *c, const struct eval_query *q, uint32_t column) MUST_CHECK;
 bool set_merged_column_refused(

@@ -14,7 +14,7 @@ enum { PATTERN_MAX = 1000, RARE_FROM = 0x530 };
 
 /* ---- patterns ---- */
 
-/* `text` from `i` on is the rest of a quantifier: 3} 3,} 3,5} behind the brace. */
+/* `text` from `i` on is the rest of a quantifier: 3} 3,} 3,5} after the brace. */
 static size_t quantifier_end(struct span s, size_t i)
 {
 	size_t digits = 0;
@@ -54,7 +54,7 @@ static bool is_word(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-/* A class, `i` behind its bracket; the end, or 0: not modelled. */
+/* A class, `i` after its bracket; the end, or 0: not modelled. */
 static size_t class_end(struct span s, size_t i, bool mysql)
 {
 	bool first = true;
@@ -93,7 +93,7 @@ static size_t class_end(struct span s, size_t i, bool mysql)
 	return 0;
 }
 
-/* Behind `(?`: a group without number, or a look around. */
+/* After `(?`: a group without number, or a look around. */
 static size_t group_end(struct span s, size_t i, bool mysql)
 {
 	if (i < s.len && s.ptr[i] == ':')

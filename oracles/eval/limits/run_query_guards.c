@@ -142,7 +142,7 @@ static bool is_number_of_no_date(const struct node *n, const struct eval_value *
 	       type_is_number(&n->args[0]->type) && node_run(n->args[0], f).kind != EVAL_NULL;
 }
 
-/* A computed text of latin1_bin or ascii_bin: MariaDB sorts it with blanks behind it, or without. */
+/* A computed text of latin1_bin or ascii_bin: MariaDB sorts it with blanks after it, or without. */
 static bool is_padded_or_not(const struct node *n, const struct eval_value *v, const struct run *run)
 {
 	if (run->env->flavour != SQL_MARIADB || n->column || v->kind != EVAL_STRING ||

@@ -70,7 +70,7 @@ static bool is_cut(const struct guarded *g)
 {
 	const struct node *n = g->args[g->at];
 
-	/* Behind a window function a text of a number may find too little room, too. */
+	/* After a window function a text of a number may find too little room, too. */
 	return is_kept(g) && (node_is_cut(g->env, n) ||
 				     (g->query->window_count && type_is_string(&n->type) &&
 					     node_any(n, node_cuts_decimal)));

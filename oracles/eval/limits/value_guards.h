@@ -53,7 +53,7 @@ bool assign_time_as_int_refused(const struct column_assign *s, const struct eval
 /* A text that no DECIMAL can hold. */
 bool assign_text_as_decimal_refused(const struct column_assign *s) MUST_CHECK;
 /* A text: before it has the column's character set; where that lacks a character; where it has no room
- * behind `fits` bytes, `end` of them without the blanks at the end; CHAR. */
+ * after `fits` bytes, `end` of them without the blanks at the end; CHAR. */
 bool assign_text_refused(
 	const struct column_assign *s, const struct eval_value *v, struct span text) MUST_CHECK;
 bool assign_lacking_text_refused(

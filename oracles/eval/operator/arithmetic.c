@@ -165,7 +165,7 @@ static struct eval_value run_real(const struct node *n, struct frame *f)
 	}
 }
 
-/* The quotient has as many whole words of nine digits behind the point as the operands' words and
+/* The quotient has as many whole words of nine digits after the point as the operands' words and
  * the increment need (the servers' decimal_div); a later operation sees them all. */
 uint32_t quotient_scale(const struct decimal *a, const struct decimal *b, uint32_t more)
 {

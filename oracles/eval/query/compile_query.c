@@ -461,7 +461,7 @@ struct eval_query *compile_query(struct compiler *c, const struct sql_query *que
 		done = compile_gives_up(c, LIMIT_TABLE_T);
 		break;
 	case SQL_QUERY_PAREN:
-		/* The inner query's own order is lost behind the outer one's, its limit is not:
+		/* The inner query's own order is lost under the outer one's, its limit is not:
 		 * a union of one. */
 		done = compile_gives_up(c, LIMIT_PARENTHESISED_QUERY_WITH_TWO_TAILS);
 		break;

@@ -127,7 +127,7 @@ static bool add_group(const struct eval_query *q, struct frame *f, const struct 
 	return run_aggregates(q, f, matches, members, count, rows, aggregates);
 }
 
-/* MariaDB (Cached_item_decimal) counts a NULL that comes behind a DECIMAL for the same group, where it sorts
+/* MariaDB (Cached_item_decimal) counts a NULL that comes after a DECIMAL for the same group, where it sorts
  * to group: before a DESC. */
 static bool loses_null_groups(const struct eval_query *q, struct run *run,
 	const struct eval_value *const *keys, size_t count)

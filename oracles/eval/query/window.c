@@ -326,7 +326,7 @@ static struct eval_value no_order(const struct partition *p)
 }
 
 /* RANGE n PRECEDING or FOLLOWING: the first row that is not before the bound (`behind` false) or
- * the first that is behind it.  A row whose key is NULL has the rows with NULL around it only. */
+ * the first that is after it.  A row whose key is NULL has the rows with NULL around it only. */
 static size_t range_end(
 	const struct partition *p, enum sql_frame_place place, uint64_t n, bool behind)
 {

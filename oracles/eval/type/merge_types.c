@@ -121,7 +121,7 @@ static bool merge_kinds(struct compiler *c, struct node **args, uint32_t count,
 	/* MariaDB looks at the signs last of all, and only where they are all integers. */
 	if (mariadb && t->kind == EVAL_T_DOUBLE && all_small_or_float(args, count))
 		t->kind = EVAL_T_FLOAT;
-	/* A MEDIUMINT behind NULL is an INT. */
+	/* A MEDIUMINT after NULL is an INT. */
 	for (uint32_t i = 1; i < count && t->kind == EVAL_T_FLOAT && args[i - 1]->type.kind == EVAL_T_NULL;
 		i++) {
 		if (args[i]->type.kind == EVAL_T_INT && args[i]->type.bytes == 3)

@@ -26,7 +26,7 @@ enum {
 struct decimal {
 	bool neg;
 	bool led;      /* a difference: with zeros before it, as many as its operands have digits, beyond 18 */
-	uint8_t scale; /* digits behind the point */
+	uint8_t scale; /* digits after the point */
 	uint8_t count; /* of words in use */
 	uint32_t words[DECIMAL_WORDS];
 };

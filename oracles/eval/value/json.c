@@ -473,7 +473,7 @@ static bool check_number(struct json_reader *r)
 
 static bool check_value(struct json_reader *r);
 
-/* Behind the bracket; members have a name. */
+/* After the bracket; members have a name. */
 static bool check_list(struct json_reader *r, char close, bool named)
 {
 	skip_space(r);

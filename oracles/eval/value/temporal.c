@@ -375,7 +375,7 @@ enum time_parse time_parse_datetime(
 	if (n == 0)
 		return no_digits(&r);
 	if (r.p + n == r.end) {
-		/* MySQL takes no blank behind digits alone. */
+		/* MySQL takes no blank after digits alone. */
 		if (env->flavour == SQL_MYSQL && r.end != s.ptr + s.len)
 			return TIME_UNSURE;
 		if (n != 6 && n != 8 && n != 12 && n != 14)
@@ -412,7 +412,7 @@ enum time_parse time_parse_datetime(
 			clock = r.p;
 			if (!take_clock(&r, &v) || r.p != r.end)
 				return TIME_UNSURE;
-			/* MySQL takes no blank behind a clock without seconds. */
+			/* MySQL takes no blank after a clock without seconds. */
 			if (env->flavour == SQL_MYSQL && r.end != s.ptr + s.len &&
 				memchr(clock, ':', (size_t)(r.end - clock)) ==
 					memrchr(clock, ':', (size_t)(r.end - clock)))

@@ -140,7 +140,7 @@ static bool counter_may_lag(struct mvcc *m, const struct plan *plan)
 /* What the server said is the number of the first row that it numbered and inserted.  A number that was given to a
  * row which is left out or becomes an update is taken back (handler::restore_auto_increment; seen on all
  * releases), so that the rows that come have numbers one after the other.  Where none of them came, the number in
- * the answer is another row's, which may be one that they met by it.  The rows of a query are numbered in an order that is not known; those behind
+ * the answer is another row's, which may be one that they met by it.  The rows of a query are numbered in an order that is not known; those after
  * a value that was given may have to go on from what others have taken meanwhile. */
 static bool first_autoinc(struct mvcc *m, const struct plan *plan, size_t row_count, uint64_t step,
 	uint64_t *next, struct write_answer *a)
@@ -176,7 +176,7 @@ static bool first_autoinc(struct mvcc *m, const struct plan *plan, size_t row_co
 	return a->numbers != NUMBERS_UNKNOWN;
 }
 
-/* A value that was given moves the numbers that come behind it (handler::update_auto_increment).  Where
+/* A value that was given moves the numbers that come after it (handler::update_auto_increment).  Where
  * its row may meet another, it may be taken back. */
 static void pass_given(
 	struct mvcc *m, const struct plan *plan, const struct eval_value *given, uint64_t *next)
@@ -940,7 +940,7 @@ void write_insert(struct mvcc *m, const struct plan *plan, struct write_answer *
 		answer_outcome(m, a, &outcome);
 	if (a->status == EVAL_ERROR && plan->stmt->u.insert->query && a->held_by == STORE_NONE) {
 		collect_errors(m, table, &rows, &outcome, a);
-		/* Rows behind the one that cannot be made were not looked at. */
+		/* Rows after the one that cannot be made were not looked at. */
 		if (!made && !write_can_fail(a, m->schedule->stmts[m->now.stmt].in->record.error))
 			answer_unsupported(a, REASON_QUERY_ROW_ORDER);
 	}

@@ -296,7 +296,7 @@ static void write_those_that_fit(struct mvcc *m, const struct plan *plan, struct
 	}
 }
 
-/* Are there subqueries of tables that foreign keys tie to the one that is written?  Rows behind the first may
+/* Are there subqueries of tables that foreign keys tie to the one that is written?  Rows after the first may
  * find what its cascades have left there. */
 static bool asks_tied(const struct mvcc *m, const struct plan *plan, const struct store_table *table)
 {

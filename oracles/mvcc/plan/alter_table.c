@@ -302,7 +302,7 @@ static bool drop_named(struct altering *a, const struct sql_alter *action, enum 
 	return action->if_exists;
 }
 
-/* A named CHECK written behind its column (MySQL). */
+/* A named CHECK written after its column (MySQL). */
 static bool drop_column_check(struct altering *a, struct span name)
 {
 	for (uint32_t i = 0; i < a->column_count; i++) {

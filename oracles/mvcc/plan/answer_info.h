@@ -8,7 +8,7 @@
 
 #include "base/span.h"
 
-/* What the answer's text says behind a word. */
+/* What the answer's text says after a word. */
 bool info_number(struct span info, const char *word, uint64_t *out);
 
 #endif

@@ -186,7 +186,7 @@ bool define_lacks_transactions(const struct mvcc *m, const struct store_table *t
 static bool says_too_little(const struct mvcc *m, const struct sql_create_table *create)
 {
 	bool engine = default_engine(m) || define_names_engine(create);
-	/* REFERENCES behind a column: before, it was read and forgotten. */
+	/* REFERENCES after a column: before, it was read and forgotten. */
 	bool references = m->now.env.flavour == SQL_MARIADB || m->now.env.version >= 90000;
 
 	for (const struct sql_option *o = create->options; o; o = o->next) {

@@ -92,7 +92,7 @@ struct plan {
 	const struct firing *firing;   /* its triggers, where they can be executed */
 	const struct body *procedure;  /* CALL: the procedure, where it can be executed */
 	uint64_t tied;   /* tables that foreign keys may have it look at or change, as bits */
-	bool uses_unknown_tables;  /* uses tables that are not known to us, or are behind a view */
+	bool uses_unknown_tables;  /* uses tables that are not known to us, or are read through a view */
 	bool bare;       /* uses tables without a definition that is known, which are not among its tables */
 	bool may_write_any;   /* may write any table */
 	bool reads;    /* a query that reads a table */

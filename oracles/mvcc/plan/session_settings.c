@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a session's SET, USE, CREATE TEMPORARY TABLE and resets make of the statements behind them.
+/* What a session's SET, USE, CREATE TEMPORARY TABLE and resets make of the statements after them.
  * A session's statements follow one another, so this is known before the search. */
 #include "mvcc/plan/session_settings.h"
 

@@ -375,7 +375,7 @@ static bool find_target(struct expansion *x, const struct view *view, struct tar
 {
 	struct mvcc *m = x->m;
 	struct sql_options options = m->sql;
-	bool cascades = false; /* to the views behind it, whatever these say (MySQL manual, "WITH
+	bool cascades = false; /* to the views that it reads, whatever these say (MySQL manual, "WITH
 				  CHECK OPTION") */
 	struct err err;
 

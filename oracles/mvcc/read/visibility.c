@@ -115,7 +115,7 @@ static enum passed may_have_passed(
 		if (!store_alive(v))
 			return PASSED_GAP;
 		last = v->txn;
-		/* Its entry in an index went from before the scan to behind it. */
+		/* Its entry in an index went from a place ahead of the scan to one that it had passed. */
 		if (moved_in_index(table, v->image, later->image))
 			return PASSED_GAP;
 		later = v;

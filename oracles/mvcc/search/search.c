@@ -40,7 +40,7 @@ enum {
 	POINTS_MAX = 8192,     /* choices that can still be changed */
 	CLOSED_MAX = 65536,    /* ... and those between them that need not be */
 	CLOSE_EVERY = 32,      /* new choices after which all are looked at */
-	TRAIL_TRIM = 65536,    /* entries behind which the search cannot go back */
+	TRAIL_TRIM = 65536,    /* entries past which the search cannot go back */
 	WORK_EVENT = 500,      /* an event costs as much as so many rows, or as those that there are */
 	BUDGET_QUICK = 200,    /* ... in a phase before the last, or where it would take too long */
 	BUDGET_FLIP = 500,    /* ... that changes one choice only, and what follows for those concerned */
@@ -59,7 +59,7 @@ static size_t place_of(const struct choice *key_set, size_t at, uint32_t event)
 	return place;
 }
 
-/* The way that was taken of the choice that is about to be made, before the search went back behind it: what
+/* The way that was taken of the choice that is about to be made, before the search went back past it: what
  * explained later answers then does so again, most likely. */
 static uint32_t way_before(const struct mvcc *m, uint32_t options)
 {
@@ -130,7 +130,7 @@ static enum choice_scope scope(const struct choice *p)
 }
 
 /* The event at which the oldest transaction began that is still there; STORE_NONE: there is none.  Transactions are
- * numbered as their first statements were sent, so that behind many that have not begun there is none that has. */
+ * numbered as their first statements were sent, so that after many that have not begun there is none that has. */
 static uint32_t oldest_began(const struct mvcc *m)
 {
 	enum { UNBEGUN_MAX = 4096 };
@@ -207,7 +207,7 @@ static void forget_old_points(struct mvcc *m)
 }
 
 /* Choices whose transactions have ended are not asked for again: they are closed.  Closed ones before the first that is
- * open go; between others they stay, so that what was chosen is chosen again when the search goes back behind them. */
+ * open go; between others they stay, so that what was chosen is chosen again when the search goes back past them. */
 static void close_points(struct mvcc *m)
 {
 	struct search *s = &m->search;
@@ -437,7 +437,7 @@ static bool other_rows(struct mvcc *m, uint32_t stmt, uint32_t other)
 		plan->effects || m->runs[other].plan->table_count || m->runs[other].plan->effects ||
 		writes_anywhere(m, m->runs[other].plan) ||
 		txn == SCHEDULE_NONE || ends_other_txn(&m->schedule->stmts[other]) ||
-		/* It also comes of the row behind those that are looked for. */
+		/* It also comes of the row after those that are looked for. */
 		record_of(m, stmt)->error == ER_CHECKREAD || tied_by_foreign(m, plan->tables[0]))
 		return false;
 	table = &m->store.tables[plan->tables[0]];
@@ -882,7 +882,7 @@ static bool process(struct mvcc *m)
 	if (was_here(m, AT_EVENT))
 		return false;
 	m->search.work += state_size(m) < WORK_EVENT ? state_size(m) : WORK_EVENT;
-	/* Behind all of them: the tables as they were found at the end. */
+	/* After all of them: the tables as they were found at the end. */
 	if (m->search.event == m->schedule->event_count) {
 		end_those_who_left(m);
 		return finals_fit(m);

@@ -77,7 +77,7 @@ struct search {
 	size_t open_count; /* of those that were still open when they were last looked at */
 	size_t close_at;   /* how many there are when they are looked at again */
 	uint32_t first_open; /* transactions before this store number have ended, for good */
-	const struct choice *abandoned; /* choices that the search may have gone back behind: they were right till then */
+	const struct choice *abandoned; /* choices that the search may have gone back past: they were right till then */
 	size_t abandoned_count;
 	size_t script; /* choices of the current event that are already decided */
 	uint64_t order_until; /* of the choice of order that is about to be made (struct choice) */

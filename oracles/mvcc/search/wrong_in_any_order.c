@@ -74,7 +74,7 @@ static struct order_free *certain_of(struct mvcc *m)
 }
 
 /*
- * Is what the transaction wrote settled, and over before that moment?  The search cannot go back behind its end any more: no
+ * Is what the transaction wrote settled, and over before that moment?  The search cannot go back past its end any more: no
  * choice is left that could make another state of the rows (search.c, close_points).  So what was there before it need not
  * be looked at, nor who wrote that.  Where choices were given up it is not so.
  */

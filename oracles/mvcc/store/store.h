@@ -187,7 +187,7 @@ struct store_savepoint {
 	struct store_savepoint *same;     /* one made before whose name has the same hash */
 	struct span name;
 	uint32_t txn;
-	uint32_t gone; /* released, rolled back behind, or its name is another one's */
+	uint32_t gone; /* released, rolled back past it, or its name is another one's */
 	struct store_undo *undo;
 	uint32_t undo_count;
 	uint32_t used; /* of the transaction, when it was made */

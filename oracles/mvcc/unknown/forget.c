@@ -61,7 +61,7 @@ void forget_written(struct mvcc *m, uint32_t reason)
 		if (!plan->written[i])
 			continue;
 		forgotten[plan->tables[i]] = FORGOTTEN_WRITTEN;
-		/* Behind a temporary table's name no row of ours may have been written or locked. */
+		/* Under a temporary table's name no row of ours may have been written or locked. */
 		if (plan->redefines || oddity == SESSION_RENAMES)
 			forget_table(m, table, reason);
 		/* A setting that is not modelled may choose other keys (auto_increment_increment) or
