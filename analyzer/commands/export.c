@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * isotrace export: a trace, or another tool's history, told in the words of another tool.  Each
+ * isotrace export: a trace, or another tool's history, written in the form of another tool.  Each
  * target is a function in the table below.
  */
 #include <inttypes.h>

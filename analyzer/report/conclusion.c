@@ -463,7 +463,7 @@ static void statement_json(struct json *json, const struct finding_step *step)
 		string_json(json, "sql", step->text);
 }
 
-/* The first statement of each reason that has one, and who is to blame for it. */
+/* The first statement of each reason that has one, and the statement that caused it. */
 static void examples_json(struct json *json, const struct verdict *verdict)
 {
 	json_key(json, "examples");

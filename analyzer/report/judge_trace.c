@@ -32,7 +32,7 @@ static bool read_contract_file(struct contract *out, const char *path, struct er
 	return contract_parse(out, span_of(text, len), path, err);
 }
 
-/* Nobody's word is known: who promised, and what. */
+/* No contract is known: which server, and what it promises. */
 static bool is_server_lost(const struct history *history, const struct judge_options *options)
 {
 	struct record_server server;
@@ -46,7 +46,7 @@ static bool promises_snapshots(const struct history *history)
 }
 
 /* What the recorded server promises.  A session may switch innodb_snapshot_isolation off for itself, or
- * for those who come after it (GLOBAL): what held when the recording began is then not promised to all. */
+ * for sessions that come after it (GLOBAL): what held when the recording began is then not promised to all. */
 static bool server_contract(struct contract *out, const struct history *history, struct err *err)
 {
 	bool snapshots = promises_snapshots(history) && !history->sets_snapshots;

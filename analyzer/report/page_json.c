@@ -201,7 +201,7 @@ static void tables_json(struct json *json, struct report_facts *d)
 	json_end_array(json);
 }
 
-/* Who the sessions of the findings were. */
+/* The clients of the sessions that the findings name. */
 static void sessions_json(struct json *json, const struct report_facts *d)
 {
 	const struct history *h = &d->judged->history;

@@ -24,7 +24,7 @@ static struct progress *progress_shown; /* whose line stands on the terminal */
 void output_init(const char *program)
 {
 	program_name = program;
-	/* Taken in the mode that makes a use of it fail: who closed it wants to know. */
+	/* Taken in the mode that makes a use of it fail: the code that closed it wants to know. */
 	for (int fd = 0; fd <= 2; fd++) {
 		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
 			(void)!open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);

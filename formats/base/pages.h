@@ -9,7 +9,7 @@
  *
  * Threads: one caller.  Contents are never touched (madvise(2), MADV_POPULATE_WRITE, Linux 5.14; an
  * older kernel refuses it, and everything stays as it is without), so it does no harm when an array
- * moved since the thread was told where it is.
+ * moved since the thread learned where it is.
  */
 #ifndef BASE_PAGES_H
 #define BASE_PAGES_H

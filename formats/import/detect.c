@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which tool wrote a history?  Told by how the file begins, or by the names of the files in a
+ * Which tool wrote a history?  It shows in how the file begins, or by the names of the files in a
  * directory; file names' endings say nothing (txt, log and json are shared by several tools).
  * Only what no other format could be is recognised: a wrong guess would be worse than none.
  */

@@ -16,7 +16,7 @@ struct writer {
 	export_sink *sink;
 	void *context;
 	struct err *err;
-	bool init; /* Elle: initial values are told, else they are nil */
+	bool init; /* Elle: initial values are written, else they are nil */
 	/* Formats of integers: some key, or value, is none, and all get their number here. */
 	bool number_keys, number_items;
 };

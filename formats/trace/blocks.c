@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The blocks of a trace in memory, and what is told of records that were lost. */
+/* The blocks of a trace in memory, and what they say of records that were lost. */
 #include <stdlib.h>
 
 #include "base/clock.h"

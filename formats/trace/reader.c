@@ -247,7 +247,7 @@ static enum trace_next check_succession(struct trace_reader *reader, struct err 
 				"segments %u to %u are missing before this one", last + 1,
 				number - 1);
 	} else if (!last && number > 1) {
-		/* Told, but no reason to stop: --max-total removes the oldest ones. */
+		/* Reported, but no reason to stop: --max-total removes the oldest ones. */
 		reader->complete_before = false;
 		note_damage(reader, 0, 0, false,
 			"segments 1 to %u are not there (removed by the limit on the total size, "
@@ -623,7 +623,7 @@ enum trace_next reader_next_block(
 		reader->totals.blocks++;
 		reader->totals.bytes_raw += block->records.len;
 		reader->segment_records += block->record_count;
-		/* What earlier segments told needs no repetition. */
+		/* What earlier segments said needs no repetition. */
 		if (!skip && !(block->info.context && reader->complete_before))
 			return TRACE_NEXT_OK;
 	}

@@ -34,7 +34,7 @@ ALWAYS_INLINE char *put_span(char *p, struct span s, char *body)
 /* ---- reading ----
  *
  * Most fields are a byte: a small number, nil, a bool, a short string.  Those are taken with the
- * cursor's position in a register; all others go through the cursor, which must then be told the
+ * cursor's position in a register; all others go through the cursor, which must then be given the
  * position and asked for it.  After damage the fast ways may go on, within the bytes; the result is
  * refused at the end.
  */

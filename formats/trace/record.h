@@ -197,7 +197,7 @@ enum stmt_flags {
 	F(u64, reply_bytes)                                                                      \
 	F(u64, blocked_ns)  /* how long it was seen waiting for a lock */                        \
 	F(raw, blockers)    /* [session, ...] it was seen waiting for */                         \
-	F(raw, track)       /* {variable: value} and "schema", "gtid", "state" the server told */ \
+	F(raw, track)       /* {variable: value} and "schema", "gtid", "state" that the server reported */ \
 	F(u64, client_begin) /* command read from the client */                                  \
 	F(u64, client_end)   /* answer written to the client */                                  \
 	F(u64, request_bytes) /* without an answer: of the command, read for the server */

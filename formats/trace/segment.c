@@ -405,7 +405,7 @@ void segment_start_writing(struct segment *segment)
 		segment->io != &real_io)
 		return;
 	segment->started = segment->offset;
-	/* Only a wish: what goes wrong is told by the next fdatasync. */
+	/* Only a wish: the next fdatasync reports what goes wrong. */
 	(void)sync_file_range(segment->fd, (off_t)from, (off_t)(segment->offset - from),
 		SYNC_FILE_RANGE_WRITE);
 }

@@ -28,7 +28,7 @@ enum {
 	/* Left free before a block's records, for the block record and the frame's head: a block
 	 * that is not compressed is written from where it stands. */
 	SEGMENT_ROOM = 96,
-	/* Compression must save one byte of so many, a fast level more: who chose it wants to save
+	/* Compression must save one byte of so many, a fast level more: a user who chose it wants to save
 	 * time ... */
 	SEGMENT_SAVING_MIN = 16,
 	SEGMENT_SAVING_MIN_FAST = 4,

@@ -169,7 +169,7 @@ static void print_hex(struct buf *out, struct span s, size_t width)
 }
 
 /* As json_escape; but of bytes that are no UTF-8, which a client with another character set gets,
- * each is told: \xFC. */
+ * each is written as \xFC. */
 static void escape_all(struct buf *out, struct span s)
 {
 	const unsigned char *p = (const unsigned char *)s.ptr;

@@ -164,7 +164,7 @@ void block_queue_locked(struct trace_writer *writer, struct block *block);
 uint64_t block_add_gap(struct trace_writer *writer, struct block *block, uint32_t producer,
 	const char *reason, const struct loss *loss, const char *detail);
 /* What is lost with a block that cannot be kept.  Gap records in it are no loss of their own, but
- * what they told is untold again: `accounted` was not raised for them. */
+ * what they counted does not count any more: `accounted` was not raised for them. */
 struct loss block_loss(const struct block *block);
 
 void loss_add(

@@ -458,7 +458,7 @@ static struct finding_step step_of(struct mvcc *m, size_t at)
 }
 
 /* The first statement of each reason is its example.  What made its rows unknown may have been about
- * rows that were unknown already: the one at the beginning is told, since it is the one to change. */
+ * rows that were unknown already: the one at the beginning is named, since it is the one to change. */
 static void add_example(struct mvcc *m, const char *reason, size_t at)
 {
 	struct finding_step step, culprit;

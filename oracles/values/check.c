@@ -620,7 +620,7 @@ static void guarantees(struct judge *j, bool causal)
 /* ----------------------------------------------------------------- Biswas and Enea's */
 
 /* SI and SER have session order in them: they are the strong session levels.  (The twin of the
- * tests checks their axioms as written.)  Lists tell more than who wrote last; these levels are
+ * tests checks their axioms as written.)  Lists show more than the last writer; these levels are
  * defined on registers.  True: causal consistency holds. */
 static bool biswas_enea(struct judge *j, uint32_t examples)
 {

@@ -429,7 +429,7 @@ void edges_times(const struct facts *f, uint64_t *begin, uint64_t *end)
 		stamp_times(v, begin, end);
 }
 
-/* Do transactions stand in the order in which they ended?  Then real time agrees with it: who ended
+/* Do transactions stand in the order in which they ended?  Then real time agrees with it: a transaction that ended
  * before another began also ended before it. */
 static bool in_order_of_ends(const struct facts *f)
 {

@@ -33,7 +33,7 @@ static void note(struct facts *f, enum anomaly_class class, struct anomaly anoma
 	a->count++;
 }
 
-/* ---------------------------------------------------------------------- who counts */
+/* ---------------------------------------------------------------------- which transactions count */
 
 /* The writers of an item, first and further ones. */
 struct writers {
@@ -165,7 +165,7 @@ static void find_counting(struct facts *f)
 	free(c.list_seen);
 }
 
-/* --------------------------------------------------------------------- who wrote what */
+/* --------------------------------------------------------------------- writers and what they wrote */
 
 static void find_writers(struct facts *f)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a value history says before any order is asked for: who counts as committed, who wrote what
- * was read, and everything that is wrong with a single read.
+ * What a value history says before any order is asked for: which transactions count as committed, the writer of
+ * what was read, and everything that is wrong with a single read.
  *
  * Which transactions count: committed ones, and those of unknown outcome that a transaction that
  * counts has read from (semantics.md, section 1).
@@ -40,7 +40,7 @@ enum { ANOMALY_EXAMPLES_MAX = 8 };
 
 /* One occurrence.  What the fields mean depends on the class; NONE where nothing is meant. */
 struct anomaly {
-	uint32_t txn, op; /* who read, or wrote second */
+	uint32_t txn, op; /* the one that read, or wrote second */
 	uint32_t other;   /* transaction read from, or first writer */
 	uint32_t key, item;
 };
@@ -59,7 +59,7 @@ enum op_note {
 
 enum item_care {
 	ITEM_SEVERAL = 1,      /* WRITER_SEVERAL */
-	ITEM_INTERMEDIATE = 2, /* WRITER_ONE, who wrote the key again */
+	ITEM_INTERMEDIATE = 2, /* WRITER_ONE, which wrote the key again */
 };
 
 struct facts {

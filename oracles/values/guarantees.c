@@ -35,7 +35,7 @@ bool guarantee_read_counts(const struct facts *f, uint32_t op)
 	       !(o->flags & VALUES_OP_OWN_LIST) && o->value <= f->list_end[o->key];
 }
 
-/* The furthest that a session has come with a key, and who; valid for one session. */
+/* The furthest that a session has come with a key, and by which transaction; valid for one session. */
 struct mark {
 	uint32_t at, txn; /* at: 0 nowhere, else place + 1, saturated */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Lists as a question to the solver: who made each place, and in which order what no transaction read was
+/* Lists as a question to the solver: the transaction that made each place, and in which order what no transaction read was
  * appended. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a question to the solver is about: the transactions that are live, their reads with all who
+/* What a question to the solver is about: the transactions that are live, their reads with all that
  * may have written what was read, and the writers of each register. */
 #include <stdlib.h>
 #include <string.h>
@@ -175,7 +175,7 @@ static void add_candidate(struct model *m, uint32_t txn)
 	m->candidates[m->candidate_count++] = (struct candidate){txn, TRUE_LITERAL};
 }
 
-/* Who may have written what op i read.  Own later writes and intermediate ones are no candidates:
+/* The transactions that may have written what op i read.  Own later writes and intermediate ones are no candidates:
  * every level from PL-2 on forbids them.  False: a transaction outside the part is concerned. */
 static bool find_candidates(struct model *m, uint32_t i, struct read *r)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Biswas and Enea's axioms as a question to the solver, where it is open who wrote what was read.
+/* Biswas and Enea's axioms as a question to the solver, where the writer of what was read is open.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -166,7 +166,7 @@ static void causal_round(struct causal *c)
 	free(literals);
 }
 
-/* Answers are made of choices; what an answer's choices force is told, until one comes again: then
+/* Answers are made of choices; the solver hears what an answer's choices force, until one comes again: then
  * it can be kept.  There are finitely many. */
 enum solver_answer model_solve_causal(struct model *m, uint64_t *steps)
 {

@@ -527,7 +527,7 @@ static bool decide(struct solver *s)
 	return false;
 }
 
-/* After edges were added: what is true already is told to all edges again. */
+/* After edges were added: all edges hear again what is true already. */
 static void count_again(struct solver *s)
 {
 	if (s->graphed || !s->trail.count)
@@ -595,7 +595,7 @@ uint32_t solver_place(const struct solver *s, uint32_t node)
 
 struct core {
 	struct solver *s;
-	uint8_t *clauses, *edges, *variables; /* already on the stack, or told */
+	uint8_t *clauses, *edges, *variables; /* already on the stack, or reported */
 	struct origin *stack;
 	size_t count, capacity;
 };

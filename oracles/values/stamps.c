@@ -75,7 +75,7 @@ static uint32_t writer_at(const struct replay *r, uint32_t at)
 	return r->v->ops[r->writes[at].op].txn;
 }
 
-/* Who overlaps an earlier writer of the key also overlaps the last one before him. */
+/* A transaction that overlaps an earlier writer of the key also overlaps the last one before that. */
 static void judge_writers(struct replay *r, uint32_t key)
 {
 	for (uint32_t i = r->head[key] + 1; i < r->head[key + 1]; i++) {

@@ -97,7 +97,7 @@ struct capture {
 		bool began; /* it began the open transaction */
 		bool schema_changed;
 		uint8_t level_default; /* of new sessions, when it was sent */
-		uint8_t told_charset;  /* enum client_charset that the server told + 1; 0: none */
+		uint8_t told_charset;  /* enum client_charset that the server reported + 1; 0: none */
 		uint32_t prepared;
 		uint64_t txn;
 		/* When the answer was complete, which is the time of all records that it makes; 0:

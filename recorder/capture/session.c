@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sessions as records: who they are, from the connection phase to their end. */
+/* Sessions as records: their clients, from the connection phase to their end. */
 #include <stdio.h>
 #include <stdlib.h>
 

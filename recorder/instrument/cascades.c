@@ -59,7 +59,7 @@ static bool is_followed(
 }
 
 /* Foreign keys fire no triggers.  Rows that they delete with a prepared one are found by the
- * analyzer. Of other changes it is known who fires them only where every writer is recorded, and
+ * analyzer. Of other changes it is known which statement causes them only where every writer is recorded, and
  * where no trigger of the application does: else the child is never exact. */
 bool tables_read_cascades(struct instrument_tables *tables, MYSQL *mysql, struct err *err)
 {

@@ -73,7 +73,7 @@ void probed_emit_unknown(
 	probed_emit(c, stmt, PROBE_READ, table, probe, NULL, 0);
 }
 
-/* Not exact, as none of its rows are told. */
+/* Not exact, as it names none of its rows. */
 static void emit_part(
 	struct capture *c, const struct probed *stmt, const struct instrument_table *table)
 {

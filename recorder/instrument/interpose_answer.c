@@ -200,7 +200,7 @@ static bool misses_id(const struct interpose *i, struct span payload)
 	status = (unsigned)cursor_uint(&c, 2);
 	if ((status & STATUS_MORE_RESULTS) || c.bad)
 		return false;
-	/* Had another node rolled the transaction back meanwhile, our query would be told, not the client. */
+	/* Had another node rolled the transaction back meanwhile, our query would get the error, not the client. */
 	if (i->tables->galera && (status & STATUS_IN_TRANS))
 		return false;
 	if (plan->passes)
@@ -273,7 +273,7 @@ static void again_done(
 		interpose_send_for_statement(i, p, original, to_server);
 }
 
-/* The server leaves out the columns of a result which it told when the statement was prepared: but
+/* The server leaves out the columns of a result which it sent when the statement was prepared: but
  * that was when we prepared it again (protocol.md, "CACHE_METADATA"). */
 static bool put_columns(struct interpose *i, const struct wire_command *c, const struct packet *p,
 	struct buf *to_client)

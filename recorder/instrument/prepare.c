@@ -157,8 +157,8 @@ static void begin_trigger(
 }
 
 /* MariaDB has set ON UPDATE CURRENT_TIMESTAMP columns when a BEFORE UPDATE trigger runs, and leaves the
- * row as it was if nothing else has changed (seen on 10.5, 10.11, 11.8).  Who sets one to that very
- * moment himself, and nothing else, changes the row without that the trigger can tell:
+ * row as it was if nothing else has changed (seen on 10.5, 10.11, 11.8).  A statement that sets one to that very
+ * moment itself, and nothing else, changes the row, and the trigger cannot tell:
  * instrument_take_log compares the counts. */
 static void add_renewed(struct buf *sql, const struct instrument_column *column)
 {

@@ -460,7 +460,7 @@ void select_ask_beside(struct instrument_session *s, const struct span *literals
 	struct own_query *q = add_query(select, OWN_PM, NULL);
 
 	q->columns = s->plan.beside_count;
-	q->locks = true; /* it waits for nothing, but who stops it means the statement */
+	q->locks = true; /* it waits for nothing, but a client that stops it means the statement */
 	plan_fill(&s->plan.beside, literals, count, &q->sql);
 	buf_printf(&q->sql, " limit %d", ROWS_MAX + 1);
 	select->rows = 0;

@@ -216,7 +216,7 @@ void instrument_take_log(struct instrument_session *s, struct capture *capture, 
 	s->pending = false;
 	if ((s->pending_plan.skips && !log_is_right(s)) || log_misses_rows(s))
 		s->pending_plan.vague = true;
-	/* Who passes over a row and fires nothing says so. */
+	/* A statement that passes over a row and fires nothing says so. */
 	if (s->pending_plan.skips && (s->pending_plan.vague || s->pending_stmt.warnings))
 		forget_predicate(&s->pending_plan, &s->pending_stmt);
 	if (s->pending_plan.limited) {

@@ -17,7 +17,7 @@ enum { CLIENT = 0, SERVER = 1 };
 
 struct side {
 	int fd;
-	bool readable, writable; /* as far as epoll told; edge-triggered */
+	bool readable, writable; /* as far as epoll reported; edge-triggered */
 	bool hangup;             /* the peer closed: read up to the end */
 	bool eof;                /* read to the end */
 	bool shut;               /* told the peer that nothing more comes */

@@ -144,7 +144,7 @@ static bool loads_local_file(struct span sql)
 }
 
 /* Also for what the recorded server could prepare and this one cannot (MySQL: BEGIN); that the
- * PREPARE failed was told. */
+ * PREPARE failed was reported. */
 static bool send_text(struct client *c, const struct execution_stmt *stmt, struct err *err)
 {
 	struct buf sql = BUF_INIT;
@@ -370,7 +370,7 @@ static void at_end(struct replayer *r, uint32_t index)
 
 	if (p->due == EXECUTION_NONE || p->due < index) {
 		p->due = index;
-		/* Those who closed the circle were waiting already, or are the ones that went on. */
+		/* The sessions that closed the circle were waiting already, or are the ones that went on. */
 		while (r->e->stmts[index].record.error == ER_LOCK_DEADLOCK &&
 			p->current == EXECUTION_NONE && p->next == index && (held = first_held(r)))
 			send_held(r, held);

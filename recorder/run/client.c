@@ -153,7 +153,7 @@ static void finish_select(struct client *c, MYSQL *mysql)
 }
 
 /* What the last write logged.  The statement touches no table: it neither waits nor opens a
- * transaction.  False: it was told that the transaction is gone. */
+ * transaction.  False: the server said that the transaction is gone. */
 static bool read_log(struct client *c)
 {
 	MYSQL_RES *result = NULL;

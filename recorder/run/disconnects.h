@@ -14,7 +14,7 @@
 
 /* What poll(2) should tell of an idle session; 0: nothing. */
 short ends_events(const struct client *c);
-/* poll(2) told it. */
+/* poll(2) reported it. */
 void ends_tell(struct engine *e, struct client *c);
 /* A statement of the session was answered: some errors announce an end. */
 void ends_answered(struct client *c);

@@ -145,7 +145,7 @@ static bool reaches(const struct client *clients, size_t count, size_t from, siz
 }
 
 /* MySQL 8 looks for deadlocks in a thread of its own (WL#11734): for some milliseconds all of a
- * circle are seen waiting, and who of them is blocked is not known before the circle is broken.  It
+ * circle are seen waiting, and which of them is blocked is not known before the circle is broken.  It
  * looks when a session begins to wait, or waits for another session, and at the latest after a second;
  * and it follows only one of those that a session waits for.  So a circle that stays is one that it
  * does not see, while a session outside holds a lock that all in it want. */

@@ -36,7 +36,7 @@ struct watch {
 	bool circles_stand;   /* the server looks for no deadlocks */
 };
 
-/* quick: who waits for whom need not be known. */
+/* quick: it need not be known which session waits for which. */
 void watch_open(struct watch *watch, MYSQL *control, bool quick);
 /* When the next look makes sense. */
 uint64_t watch_next_ns(const struct watch *watch);

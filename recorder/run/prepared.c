@@ -296,7 +296,7 @@ bool client_execute_row(
 }
 
 /* The values of one column become an array: of numbers, or of pointers (strings, times).  The
- * types of a bulk execution are told once, so all rows have the same or NULL. */
+ * types of a bulk execution are sent once, so all rows have the same or NULL. */
 static bool bind_column(struct client_prepared *p, uint32_t column, uint32_t columns, uint32_t rows,
 	MYSQL_BIND *out, struct err *err)
 {

@@ -118,7 +118,7 @@ static struct client *client_of(struct run *r, const struct scenario_stmt *stmt)
 	return &r->engine.clients[stmt->session == SCENARIO_NOBODY ? 0 : stmt->session];
 }
 
-/* The first statement that is not sent and whose session is free; those of dead ones are told. */
+/* The first statement that is not sent and whose session is free; those of dead ones are reported. */
 static bool next_statement(struct run *r, size_t *out)
 {
 	while (r->first_unsent < r->section->count && r->sent[r->first_unsent])

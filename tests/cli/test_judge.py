@@ -221,7 +221,7 @@ def test_long_version_names():
 
 
 def test_who_else_wrote():
-    """A version that vanished, by who may have written beside the recorded sessions."""
+    """A version that vanished, by what may have written beside the recorded sessions."""
     tag = 77
     mine = [tag << 52 | 1, tag << 52 | 2]
     cases = [  # variables, what the final rows show, severities of lost-version

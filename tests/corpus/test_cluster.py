@@ -70,7 +70,7 @@ def test_a_lock_wait_on_another_node_is_seen_there():
                     "insert into t values (1,1);\n[schedule]\nT1> select * from t;\nT2> begin;\n"
                     "T2> update t set b=2;\nT3> update t set b=b+10; -- => blocked, ok 1\n"
                     "T2> commit;\n[final]\nselect * from t; -- => (1,12)\n")
-    # The exit status would be 3 when only the clock told, 1 when it was not blocked.
+    # The exit status would be 3 when only the clock showed it, 1 when it was not blocked.
     LIVE.isorec("run", *at(), "-o", folder("wait.itr"), path)
 
 

@@ -350,7 +350,7 @@ def test_diff_of_two_releases():
 
 
 def test_diff_at_two_levels():
-    """What two levels promise is told before anything else; equal answers are no secret either."""
+    """What two levels promise is printed before anything else; equal answers are no secret either."""
     found = diff(recording("g1a", OLD, "RU"), recording("g1a", OLD, "RC"))
     assert (found["verdict"], found["cause"], found["rule"]) == ("compat", "isolation levels", None), found
     assert not found["same_levels"] and found["a"]["levels"] == "READ UNCOMMITTED"

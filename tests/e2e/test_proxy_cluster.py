@@ -302,7 +302,7 @@ if "galera" in sys.argv[5:]:
             errors = {(r["session"], r["number"]) for r in got if r["kind"] == "stmt" and
                       r["error"] in (1020, 1213)}
             for r in ended:
-                # Whoever lost against the other node was rolled back whole.
+                # The session that lost against the other node was rolled back whole.
                 if (r["session"], r["number"]) in errors:
                     assert r["outcome"] == 2, r
                     failed += 1
@@ -405,7 +405,7 @@ def same_names():
 if "galera" in sys.argv[5:]:
     @test
     def galera_late_abort():
-        """who was rolled back by another node is told, instrumented or not"""
+        """a session that another node rolled back gets its error, instrumented or not"""
         nodes = start("galera-11.8", "late")
         try:
             for mode in ("trigger", "select"):

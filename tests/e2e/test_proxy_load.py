@@ -173,7 +173,7 @@ int fdatasync(int fd)
 
 @test
 def stalled_disk():
-    """a disk that takes nothing for a while: the traffic goes on, memory is bounded, the loss is told"""
+    """a disk that takes nothing for a while: the traffic goes on, memory is bounded, the loss is reported"""
     compiler = os.environ.get("CC", "cc").split()[0]
     if not shutil.which(compiler):
         raise SkipTest("no compiler")

@@ -25,7 +25,7 @@
 
 enum { KILLS = 200, KILL_THREADS = 3 };
 
-/* Shared with the child: what its writer had finished, told after the fact. */
+/* Shared with the child: what its writer had finished, noted after the fact. */
 struct progress {
 	_Atomic uint64_t blocks, bytes;
 };

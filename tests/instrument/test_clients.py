@@ -118,7 +118,7 @@ update plain set v = last_insert_id(18446744073709551615) > 0 where id = 2; sele
 
 @test
 def renewed_columns():
-    """ON UPDATE CURRENT_TIMESTAMP: what changes nothing stays such, and who sets the column himself does so"""
+    """ON UPDATE CURRENT_TIMESTAMP: what changes nothing stays such, and a statement that sets the column itself does so"""
     script = """set time_zone = '+00:00'; set timestamp = 1700000000.25; update renew set v = 1 where id = 1;
 update renew set v = v; select * from renew order by id; update renew set v = 5 where id = 1; select * from renew order by id;
 set timestamp = 1700000001; update renew set v = 5 where id = 1; insert into renew(id, v) values (1, 5) on duplicate key update v = 5;

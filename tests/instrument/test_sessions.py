@@ -219,7 +219,7 @@ def prepared_reads_after_others_changed_their_tables():
 
 @test
 def prepared_reads_with_cached_columns():
-    """... where the server leaves out columns that it told when the statement was prepared"""
+    """... where the server leaves out columns that it sent when the statement was prepared"""
     script = node_script("instrument-cached.js", """
 const mariadb = require('mariadb');
 (async () => {
@@ -363,7 +363,7 @@ with db.cursor() as c:
 
 @test
 def grants_by_column():
-    """a user who may read some columns reads them; what he reads is not seen"""
+    """a user who may read some columns reads them; what that user reads is not seen"""
     sql(TABLES)
     prepare("--quiet", "it.plain")
     sql("drop user if exists some@localhost, some@'127.0.0.1'; create user some@'127.0.0.1'; "

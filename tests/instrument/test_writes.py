@@ -95,7 +95,7 @@ commit; begin; update plain set v = 0; rollback; select * from plain;
 
 @test
 def rows_that_ignore_leaves():
-    """UPDATE IGNORE: what MariaDB logs of rows that it then left alone is told by the number it changed"""
+    """UPDATE IGNORE: what MariaDB logs of rows that it then left alone shows in the number that it changed"""
     sql("drop database if exists it; create database it; use it; create table t(id int primary key, u int, "
         "unique key(u)); insert into t values (1,1),(2,2),(3,3)")
     prepare("--quiet", "it")
@@ -286,7 +286,7 @@ def other_writers():
             bad = violations(verdict)
             severities = {f["severity"] for f in verdict["findings"]}
             assert severities <= {"suspicion", "documented"}, (mode, other, bad)
-            # Who only inserts and updates is known by the names of the versions.
+            # A session that only inserts and updates is known by the names of the versions.
             if "delete" not in other and "truncate" not in other:
                 assert not bad, (mode, other, bad)
             assert verdict["verdict"] == "incomplete", verdict["verdict"]

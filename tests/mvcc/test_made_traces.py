@@ -264,7 +264,7 @@ def test_what_another_waits_to_write_comes_after_the_own_rollback():
 
 
 def test_commit_after_error_1467_may_have_committed_nothing():
-    """A deadlock about AUTO_INCREMENT rolls back and is told as 1467; the answer to COMMIT does not tell."""
+    """A deadlock about AUTO_INCREMENT rolls back and is reported as 1467; the answer to COMMIT does not tell."""
     for error, rows, wrong in ((1467, [[1], [2]], 0), (1467, [[1], [2], [3]], 0), (1364, [[1], [2]], 1)):
         t = overlapping("10.11.19-MariaDB")
         t.stmt(1, 1, "begin", 1000, txn=1)

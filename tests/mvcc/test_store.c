@@ -241,7 +241,7 @@ START_TEST(only_certain_locks_are_kept)
 	ck_assert_uint_eq(store_lock_conflict(&w.store, 2, r, STORE_LOCK_X), 1);
 	store_rollback(&w.store, 1, 0);
 	ck_assert_uint_eq(store_lock_conflict(&w.store, 2, r, STORE_LOCK_X), STORE_NONE);
-	/* Who wrote the newest version holds it. */
+	/* The transaction that wrote the newest version holds it. */
 	write_value(&w, 3, 1, 7);
 	ck_assert_uint_eq(store_lock_conflict(&w.store, 2, r, STORE_LOCK_S), 3);
 	/* A row that only its writer knows goes with a rollback to a savepoint: no lock. */

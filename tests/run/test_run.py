@@ -482,7 +482,7 @@ T5> commit;
         assert (txn["outcome"], txn["reason"]) == (2, "ended by the server"), txn
         assert session[4]["seq"] < txn["seq"] < session[5]["seq"] < session[1]["seq"]
         assert session[4]["reason"].startswith("server closed") and session[4]["at"] < session[5]["at"]
-        # Whoever writes what it held is answered after its end.
+        # A write of what it held is answered after its end.
     last = {s["text"]: s for s in trace.stmts()}
     gone = {trace.names[r["session"]]: r for r in trace.kind("session") if r["event"] == 5}
     seen = {trace.names[r["session"]]: r for r in trace.kind("session") if r["event"] == 4}
@@ -772,7 +772,7 @@ B> commit;
 
 
 def summaries():
-    """One of a thing is not many, and who asks for other orders quietly is told where they are."""
+    """One of a thing is not many, and a quiet request for other orders says where they are."""
     _, said = run("[schedule]\nT1> nonsense;\n")
     assert "# 1 statement, 0 blocked, 1 error, " in said, said
     done = isorec("-q", "--shuffle=3", "-o", FOLDER, write("[schedule]\nT1> select 1;\nT2> select 2;\n"))

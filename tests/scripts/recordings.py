@@ -8,7 +8,7 @@
 
 An entry is a text with a few `key: value` lines (a value goes on in indented lines) and sections.
 
-    guards:        the rule, in a sentence; who breaks it is told this sentence
+    guards:        the rule, in a sentence; a change that breaks it gets this sentence
     written in:    file, or file and "heading": where the rule is written down
     server:        release, isolation levels, and how it was recorded
     judged with:   options of `isotrace check` beyond the oracle (missing: none)

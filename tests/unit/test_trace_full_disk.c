@@ -345,7 +345,7 @@ START_TEST(full_disk_leaves_a_readable_trace)
 }
 END_TEST
 
-/* Who drops records goes on when there is room again, in one file and in segments. */
+/* A recorder that drops records goes on when there is room again, in one file and in segments. */
 static void room_comes_back(uint64_t room, uint64_t segment_size)
 {
 	struct trace_writer_options options;

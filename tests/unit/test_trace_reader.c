@@ -137,7 +137,7 @@ START_TEST(sound_forgery_reads)
 	read_bytes(&file, false, true, &out);
 	ck_assert(out.opened && !out.failed);
 	ck_assert_uint_eq(out.notes, 10);
-	/* There is no footer, and that is told. */
+	/* There is no footer, and that is reported. */
 	ck_assert_uint_eq(out.damage_count, 1);
 	ck_assert(strstr(out.damage[0].cause, "no footer"));
 	ck_assert(out.damage[0].torn_tail);
@@ -332,7 +332,7 @@ START_TEST(nothing_follows_the_footer)
 	ck_assert(out.totals.clean);
 	forge_block(&file, marker, 2, 10, 2);
 	expect_damage(&file, "a block after the footer", 2, 4);
-	/* A footer that counts otherwise is told, and is no reason to stop. */
+	/* A footer that counts otherwise is reported, and is no reason to stop. */
 	buf_clear(&file);
 	buf_clear(&body);
 	footer.records = 3;
@@ -669,7 +669,7 @@ START_TEST(directories_with_faults)
 	read_dir(dir, true, &out);
 	ck_assert_uint_eq(out.notes, 6);
 	ck_assert(strstr(out.damage[0].cause, "segment 2 is missing"));
-	/* 3 alone: told, and read. */
+	/* 3 alone: reported, and read. */
 	path = temp_path(dir, "000001.itr");
 	ck_assert_int_eq(unlink(path), 0);
 	free(path);

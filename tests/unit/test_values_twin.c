@@ -394,7 +394,7 @@ static bool answer_named(const struct answers *a, const char *name)
 	ck_abort_msg("what is %s?", name);
 }
 
-/* A contradiction between several: the level fails for them alone.  False: not to be told. */
+/* A contradiction between several: the level fails for them alone.  False: it cannot be said. */
 static bool verify_core(const struct hist *h, const struct finding *f, const char *text)
 {
 	struct hist part;

@@ -57,7 +57,7 @@ bool writes_key(const struct hist *h, int t, int key)
 	return false;
 }
 
-/* Who counts: committed, or unknown and read by one that counts.  Where an unknown one is one of
+/* Which transactions count: committed, or unknown and read by one that counts.  Where an unknown one is one of
  * several that can have written the value it only may count: those are returned as bits. */
 static unsigned find_counting(struct hist *h)
 {

@@ -182,7 +182,7 @@ def proxy_killed():
 
 @test
 def disk_full():
-    """no room for the trace: the traffic goes on, what was written is readable, the loss is told"""
+    """no room for the trace: the traffic goes on, what was written is readable, the loss is reported"""
     mock = Mock()
     with Proxy(ISOREC, ["127.0.0.1:%d" % mock.port], "--compression=0", "--flush-interval=10ms",
                file_size=20000) as proxy:

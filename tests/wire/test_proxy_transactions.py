@@ -234,7 +234,7 @@ def prepared_transaction_statements():
 
 @test
 def level_for_the_next_transaction():
-    """SET TRANSACTION holds until a table is touched; where that cannot be told, nothing is said"""
+    """SET TRANSACTION holds until a table is touched; where that is not known, nothing is said"""
     cases = ((b"select 1", 4), (b"prepare s from 'select b from t'", 4), (b"use d", 4),
              (b"select b from t", 2), (b"insert into t values (1)", 2),
              (b"set @x = (select max(b) from t)", 2), (b"call p()", 0), (b"call p", 0),

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- a sink that writes down what it is told ---- */
+/* ---- a sink that writes down the parser's events ---- */
 
 static void put_text(struct buf *out, struct span s)
 {

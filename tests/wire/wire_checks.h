@@ -12,7 +12,7 @@
 #include "talk.h"
 #include "wire/wire.h"
 
-/* What the parser told: a line for each event. */
+/* The parser's events, a line for each. */
 struct log {
 	struct buf text;
 };

@@ -10,7 +10,7 @@ from harness import HERE, LOST, SKEW, Anomaly, SkipTest, command
 
 
 class Shop:
-    """`program` makes the tables with the word `fills`, and works as it is told otherwise."""
+    """`program` makes the tables with the word `fills`, and else works as its words say."""
 
     name = database = program = fills = product = guard = code = None
 

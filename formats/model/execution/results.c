@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Most of a trace are results.  Who judges a long one statement by statement needs few of them at a time, so they stay in
- * the trace: of each part only its place is kept.  The results that were asked for last are in memory.
+ * Most of a trace are results.  An oracle that judges a long one statement by statement needs few of them at a
+ * time, so they stay in the trace: of each part only its place is kept.  The results that were asked for last are
+ * in memory.
  */
 #include "model/execution/results.h"
 

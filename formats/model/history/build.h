@@ -53,7 +53,7 @@ struct build_object {
 	uint32_t newest;   /* version */
 	uint32_t count : 30; /* of versions */
 	uint32_t indexed : 1;
-	/* The newest one has the name name_max, and an image: who reads or overwrites it, as most
+	/* The newest one has the name name_max, and an image: what reads or overwrites it, as most
 	 * do, need not look at it, which would mean to wait for memory. */
 	uint32_t newest_whole : 1;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The second half of building a history: transactions by begin, operations by transaction, what was
- * undone, who counts as committed; then the version orders (version_order.c).  history.md has the
+ * undone, which count as committed; then the version orders (version_order.c).  history.md has the
  * rules in words; the numbers below are theirs.
  *
  * Everything is linear in the size of the history: counting sorts, one pass an array, one walk an
@@ -609,7 +609,7 @@ static void own_writes(void *data, unsigned part)
 	free(pass.own);
 }
 
-/* ---- who counts as committed ---- */
+/* ---- which transactions count as committed ---- */
 
 static void observe(struct history *history, const uint64_t *unsure, uint32_t version, uint32_t by)
 {

@@ -9,7 +9,7 @@
 
 #include "model/history/build.h"
 
-/* Adds the deletions, as if the statements that caused them had told.  Where it cannot be said which
+/* Adds the deletions, as if the statements that caused them had reported them.  Where it cannot be said which
  * rows there were, the table gets unseen_writes.  When all else is there, before build_finish(). */
 void cascade_deletes(struct history_build *build);
 

@@ -14,7 +14,7 @@
  *  1. ops[t.first_op .. + t.op_count) are the operations of transaction t in program order.
  *  2. session_txns[s.first_txn .. + s.txn_count) are the transactions of session s in order.
  *  3. An item is a (key, value) pair: equal pairs, one item.  Reads and writes of values name
- * items, so "who wrote what I read" is an array access: items[i].first_write, and dups for the
+ * items, so the writer of what was read is an array access: items[i].first_write, and dups for the
  * rest.
  *  4. A list read is stored as a length: the read saw the first `length` items of the key's longest
  *     compatible list, order[k.first_order .. + k.order_count).  A list that is no prefix of that

@@ -87,7 +87,7 @@ void graph_release(struct graph *graph);
  * Iterative Tarjan, linear. */
 uint32_t graph_components(const struct graph *graph, unsigned mask, uint32_t *component);
 
-/* Has no such component, told as soon as one is met. */
+/* Has no such component; ends as soon as one is met. */
 bool graph_is_acyclic(const struct graph *graph, unsigned mask);
 
 /* A rank for every node such that an edge of `mask` never leads to a higher one, and nodes have the

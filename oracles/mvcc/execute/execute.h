@@ -16,7 +16,7 @@ struct record_stmt;
 
 /* False: m->search.mismatch says why the recorded answer cannot be */
 bool execute(struct mvcc *m, uint32_t stmt);
-/* Is the answer, which can be told from it alone, not in the order of its column number `by` (from 1; 0: none), or has
+/* By the answer alone: is it not in the order of its column number `by` (from 1; 0: none), or has
  * it a row twice that no table has? */
 bool answer_is_out_of_order(struct mvcc *m, const struct eval_result *result,
 	const struct execution_rows *recorded, uint32_t by);

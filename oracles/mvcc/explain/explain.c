@@ -778,7 +778,7 @@ static bool perhaps_released(const struct mvcc *m)
 	return false;
 }
 
-/* Whose version the answer shows that it should not: the only one who is in question.  Another session's transaction is
+/* Whose version the answer shows that it should not: the only transaction that is in question.  Another session's transaction is
  * half of the witness. */
 static uint32_t writer_seen(const struct mvcc *m, enum finding_class class)
 {

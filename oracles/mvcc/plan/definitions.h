@@ -32,7 +32,7 @@ void define_after(struct mvcc *m, uint32_t stmt, const struct session_settings *
 bool define_may_change(const struct mvcc *m, uint32_t stmt, const struct plan *plan);
 /* Does it make another table of one that the other uses? */
 bool define_changes_table_of(const struct mvcc *m, uint32_t change, uint32_t stmt);
-/* Has another transaction that is there still a metadata lock on a table that it changes?  Told by rows alone. */
+/* Has another transaction that is there still a metadata lock on a table that it changes?  By rows alone. */
 bool define_has_to_wait(const struct mvcc *m, uint32_t stmt);
 /* Is nothing known after it of a table that the other uses? */
 bool define_leaves_out(const struct mvcc *m, uint32_t change, uint32_t stmt);

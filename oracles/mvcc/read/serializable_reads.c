@@ -65,7 +65,7 @@ static bool surely_open(const struct mvcc *m, uint32_t first, uint32_t second)
 
 /* ---- asking again ---- */
 
-/* Can what the query reads be told, and asked again in no time? */
+/* Is it known what the query reads, and is that quick to ask again? */
 static bool can_be_asked(const struct mvcc *m, const struct plan *plan)
 {
 	size_t rows = 0;

@@ -3,7 +3,7 @@
  * Snapshot isolation without the search.  Of two transactions that both changed one row and both
  * committed, one must have its snapshot after the other's commit (first committer wins; MariaDB:
  * error 1020).  Where both snapshots were there before either COMMIT was sent, that is broken in
- * whichever order anything was executed; so it can be told where sessions overlap so much that the
+ * whichever order anything was executed; so it is certain also where sessions overlap so much that the
  * search gives up (MDEV-39263 shows under such loads only).
  *
  * Only what is certain counts: rows named by their primary key in WHERE alone or beside other
@@ -112,7 +112,7 @@ static void tell(struct mvcc *m, const struct writer *a, const struct writer *b)
 {
 	const struct writer *late = a->stmt > b->stmt ? a : b, *early = late == a ? b : a;
 
-	/* What was decided was told by the search. */
+	/* The search has reported what it decided. */
 	if (m->runs[late->stmt].verdict != STMT_UNDECIDED &&
 		m->runs[early->stmt].verdict != STMT_UNDECIDED)
 		return;

@@ -968,7 +968,7 @@ static void begin_event(struct mvcc *m, bool failing)
 	m->search.script = first_choice_of(m, m->search.event);
 }
 
-/* The contradictions met since the search went back: to whom they happened, and who was in the way.  Where
+/* The contradictions met since the search went back: the statements that met them, and the transactions in the way.  Where
  * there are too many, everything may be their cause. */
 enum { FAILED_MAX = 32 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Answers that are wrong in every order, told without trying them.  Where sessions overlap there
+ * Answers that are wrong in every order, found without trying the orders.  Where sessions overlap there
  * are more orders than can be tried, but most rows have one history all the same: a row is locked
  * from its first write until the writer ends, so of two transactions that wrote it the one was over before the
  * other wrote, and mostly only one way round goes with when they were sent and answered.  What each makes of the

@@ -65,7 +65,7 @@ static bool commit_under_way(const struct mvcc *m, uint32_t txn)
 }
 
 /* The version was perhaps never written, and then what shows is the one before it.  Do all transactions
- * see that one who sees this one, and the current statement, too?  Then the image can be told to be
+ * see that one that see this one, and the current statement, too?  Then the image is certainly
  * this version's. */
 static bool stands_on_seen(
 	const struct mvcc *m, const struct store_version *v, enum read_mode mode, uint32_t low)

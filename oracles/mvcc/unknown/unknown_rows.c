@@ -11,7 +11,7 @@
 #include "mvcc/read/visibility.h"
 #include "mvcc/solver.h"
 
-/* ---- who meets it ---- */
+/* ---- what meets it ---- */
 
 static bool is_lasting(const struct mvcc *m)
 {

@@ -311,7 +311,7 @@ def do_stop(cache, args):
         try:
             wanted += [node["name"] for node in members(cache, name)]
         except Usage as exc:
-            missing = exc  # told at the end: the others are stopped all the same
+            missing = exc  # reported at the end: the others are stopped all the same
     for name in reversed(wanted):  # the first node of a cluster last
         about = instance.load(cache, name)
         if about and about["kind"] == "container":
