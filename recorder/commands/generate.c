@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `isorec generate`: scenarios from a model and a seed. */
+/* `isorec generate`: scenarios, or a free-running load, from a model and a seed. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,14 +8,22 @@
 #include "base/clock.h"
 #include "base/output.h"
 #include "base/text.h"
+#include "commands/connection_options.h"
+#include "commands/private_server.h"
 #include "commands/recorder_commands.h"
 #include "commands/run_options.h"
 #include "generate/generate.h"
+#include "load/load.h"
 
 struct generate_command_options {
 	const char *model, *output, *dialect;
 	uint64_t seed, first, count, orders;
 	bool models, print_model, quiet;
+	/* A free-running load. */
+	struct connection_options connection;
+	const char *server, *database, *access;
+	uint64_t sessions, time, transactions, rows;
+	bool run, drop_database, keep_database, use_database;
 };
 
 /* What was made. */
@@ -117,9 +125,127 @@ static enum exit_status print_model(const struct model *model)
 	return output_finish(EXIT_STATUS_OK);
 }
 
+/* ---- a free-running load ---- */
+
+static void draw_progress(void *ctx, uint64_t done, uint64_t all)
+{
+	progress_update(ctx, done, all);
+}
+
+/* "zipf(0.4)", "stratified", "stratified zipf(0.4)"; NULL: as the model says. */
+static bool choose_access(struct load_options *options, const char *access, struct err *err)
+{
+	struct buf text = BUF_INIT;
+	struct model model;
+	bool ok = true;
+
+	options->access = options->model->features[FEATURE_ACCESS].spread;
+	if (!access)
+		return true;
+	if (strncmp(access, "stratified", 10) == 0) {
+		options->stratified = true;
+		access += 10;
+		access += *access == ' ';
+	}
+	if (*access) {
+		buf_printf(&text, "[data]\naccess = %s\n", access);
+		ok = model_parse(&model, buf_span(&text), "--access", err);
+		options->access = model.features[FEATURE_ACCESS].spread;
+		buf_release(&text);
+	}
+	return ok;
+}
+
+static void add_classes(const struct load_report *r, struct buf *out)
+{
+	uint64_t all = 0, touched = 0;
+
+	for (unsigned c = 0; c < LOAD_CLASS_COUNT; c++) {
+		all += r->all[c];
+		touched += r->touched[c];
+	}
+	buf_printf(out, "alpha %.5f: %" PRIu64 " of %" PRIu64 " statements touched a row\n",
+		all ? (double)touched / (double)all : 0, touched, all);
+	for (unsigned c = 0; c < LOAD_CLASS_COUNT; c++) {
+		if (!r->all[c])
+			continue;
+		buf_printf(out, "  %-16s %.5f of %" PRIu64, load_class_words[c], (double)r->touched[c] / (double)r->all[c], r->all[c]);
+		for (unsigned m = 0; m < LOAD_MISS_COUNT; m++)
+			if (r->misses[c][m])
+				buf_printf(out, "; %s: %" PRIu64, load_miss_words[m], r->misses[c][m]);
+		buf_add_char(out, '\n');
+	}
+}
+
+static void say_load(const struct load_report *r)
+{
+	double seconds = (double)r->run_ns / 1e9, loading = (double)r->load_ns / 1e9;
+	struct buf out = BUF_INIT;
+
+	if (r->rows_loaded)
+		buf_printf(&out, "loaded %" PRIu64 " rows in %.1f s, %.0f a second\n", r->rows_loaded, loading,
+			(double)r->rows_loaded / (loading + 1e-9));
+	buf_printf(&out, "%" PRIu64 " transactions, %" PRIu64 " committed, %" PRIu64 " statements in %.1f s: %.0f transactions a second\n",
+		r->transactions, r->committed, r->statements, seconds, (double)r->transactions / (seconds + 1e-9));
+	add_classes(r, &out);
+	buf_printf(&out, "beta %.4f: chi-square %.1f with %.0f degrees of freedom, %" PRIu64 " accesses to %" PRIu64 " static rows\n",
+		r->fit.beta, r->fit.chi_square, r->fit.freedom, r->fit.accesses, r->fit.rows);
+	buf_printf(&out, "distance from the access spread %.5f; honest random accesses have %.5f\n", r->fit.distance,
+		r->fit.by_chance);
+	(void)!output_write(&out);
+	buf_release(&out);
+}
+
+static enum exit_status run_load(const struct command *command, const struct generate_command_options *o, const struct model *model)
+{
+	struct load_options options = {.model = model,
+		.seed = o->seed,
+		.rows = o->rows,
+		.sessions = (unsigned)o->sessions,
+		.time_ns = o->time || o->transactions ? o->time : 10000000000u,
+		.transactions = o->transactions,
+		.target = connection_target(&o->connection),
+		.drop_database = o->drop_database || o->server,
+		.keep_database = o->keep_database,
+		.use_database = o->use_database,
+		.stop = &runs_stop,
+		.progress = draw_progress};
+	struct provided server = {.port = 0};
+	struct load_report report;
+	struct progress progress;
+	struct err err;
+	bool skip, ok;
+
+	if (!choose_access(&options, o->access, &err) || (o->server && !provide_start(&server, o->server, &skip, &err)))
+		return command_failed(command, &err);
+	if (o->server) {
+		options.target.host = "127.0.0.1";
+		options.target.port = server.port;
+		options.target.socket = NULL;
+		options.target.user = server.user;
+		options.target.password = NULL;
+	}
+	options.target.database = o->database;
+	progress_begin(&progress, OUTPUT_AUTO, "loading rows", false);
+	progress.counts = true;
+	options.ctx = &progress;
+	ok = runs_begin();
+	if (!ok)
+		return EXIT_STATUS_INPUT;
+	ok = load_run(&options, &report, &err);
+	progress_end(&progress);
+	runs_end();
+	provide_stop(&server);
+	if (!ok)
+		return command_failed(command, &err);
+	say_load(&report);
+	return output_finish(EXIT_STATUS_OK);
+}
+
 static enum exit_status generate(const struct command *command, int argc, char **argv)
 {
-	struct generate_command_options o = {.model = "tiny", .dialect = "common", .seed = 1, .count = 1, .orders = 1};
+	struct generate_command_options o = {.model = "tiny", .dialect = "common", .seed = 1, .count = 1, .orders = 1,
+		.connection = connection_defaults(), .database = "isorec_load", .sessions = 4, .rows = 10000};
 	struct generate_options options = {.seed = 0};
 	struct dialect dialect;
 	struct model model;
@@ -139,6 +265,8 @@ static enum exit_status generate(const struct command *command, int argc, char *
 		return command_failed(command, &err);
 	if (o.print_model)
 		return print_model(&model);
+	if (o.run)
+		return run_load(command, &o, &model);
 	if (o.output && !runs_folder(o.output))
 		return EXIT_STATUS_INPUT;
 	options = (struct generate_options){.model = &model, .dialect = &dialect, .seed = o.seed, .orders = o.orders};
@@ -186,6 +314,55 @@ static const struct option_def generate_table[] = {
 		OPTION_STRING(struct generate_command_options, dialect),
 		.preset = "common",
 		.help = "SQL of this release, as mariadb-10.11 or mysql-8.0; common: what all of them understand"},
+	OPTION_HEADING("A free-running load"),
+	{.name = "run",
+		OPTION_FLAG(struct generate_command_options, run),
+		.help = "make no scenarios, but tables on a server, and run transactions of the model on them in several sessions "
+			"at once; the port may be that of isorec proxy, which records it"},
+	{.name = "sessions",
+		.argument = "N",
+		.min = 1,
+		.max = LOAD_SESSIONS_MAX,
+		OPTION_UINT(struct generate_command_options, sessions),
+		.preset = "4",
+		.help = "sessions at once"},
+	{.name = "time",
+		.argument = "TIME",
+		OPTION_DURATION(struct generate_command_options, time),
+		.preset = "10s",
+		.help = "stop after so long"},
+	{.name = "transactions",
+		.argument = "N",
+		OPTION_UINT(struct generate_command_options, transactions),
+		.help = "stop after so many transactions of all sessions"},
+	{.name = "rows",
+		.argument = "N",
+		.min = 8,
+		.max = LOAD_ROWS_MAX,
+		OPTION_UINT(struct generate_command_options, rows),
+		.preset = "10000",
+		.help = "rows of each table"},
+	{.name = "access",
+		.argument = "SPREAD",
+		OPTION_STRING(struct generate_command_options, access),
+		.preset = "as the model says",
+		.help = "how accesses spread over rows: uniform, zipf(0.4), hotspot(10%, 90%); stratified before it, or alone: in "
+			"equal parts of the spread instead of at random"},
+	RUNS_SERVER_OPTION(struct generate_command_options, server),
+	CONNECTION_OPTIONS(struct generate_command_options, connection),
+	{.name = "database",
+		.letter = 'D',
+		.argument = "NAME",
+		OPTION_STRING(struct generate_command_options, database),
+		.preset = "isorec_load",
+		.help = "the database to make and to drop afterwards; must not exist"},
+	{.name = "drop-database",
+		OPTION_FLAG(struct generate_command_options, drop_database),
+		.help = "drop a database of that name that is there, with all that is in it"},
+	{.name = "keep-database", OPTION_FLAG(struct generate_command_options, keep_database), .help = "leave it there afterwards"},
+	{.name = "use-database",
+		OPTION_FLAG(struct generate_command_options, use_database),
+		.help = "it is there, loaded by an earlier run with --keep-database and the same model, seed and rows"},
 	OPTION_HEADING("Output"),
 	{.name = "output",
 		.letter = 'o',
@@ -209,19 +386,21 @@ static const struct command_example generate_examples[] = {
 	{"generate --model tiny --seed 7 --count 100 -o cases", "a hundred small cases"},
 	{"generate --print-model --model bank > my.model", "a model to change"},
 	{"generate --model my.model --first 17", "one case, to look at"},
+	{"generate --run --model ycsb-sql --sessions 16 --time 30s -P 3306", "a load on a server"},
 	{NULL, NULL},
 };
 
 const struct command generate_command = {
 	.name = "generate",
-	.summary = "makes scenarios from a model and a seed",
+	.summary = "makes scenarios, or a free-running load, from a model and a seed",
 	.arguments = NULL,
 	.description = "Makes tables with rows, transactions that conflict, and orders of their statements, as\n"
 		       "scenarios that isorec run executes. What is made, and how often, is in the model. The\n"
-		       "same model, seed and dialect give the same scenarios on every machine.",
+		       "same model, seed and dialect give the same scenarios on every machine. With --run, tables are\n"
+		       "made on a server, and sessions run transactions of the model on them at once.",
 	.exit_status = "  0  done\n"
 		       "  2  wrong usage\n"
-		       "  4  the model cannot be read, or a file cannot be written\n"
+		       "  4  the model cannot be read, a file cannot be written, or the server cannot be used\n"
 		       "  5  a bug in isorec; the message says what to report",
 	.options = generate_table,
 	.examples = generate_examples,
