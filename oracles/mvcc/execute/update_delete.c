@@ -323,6 +323,24 @@ static bool cascaded(const struct mvcc *m, const struct store_table *table, uint
 	return false;
 }
 
+/* Did a cascade change a row that did not match, so that it does now?  The server acts on it, too, if its scan has not
+ * passed it yet (DELETE FROM t WHERE parent IS NULL, where t refers to itself with ON DELETE SET NULL: seen on MariaDB and
+ * MySQL). */
+static bool made_to_match(struct mvcc *m, const struct gathered *g, const enum eval_truth *truths)
+{
+	for (size_t i = 0; i < g->count; i++) {
+		const struct store_version *v;
+		enum eval_truth truth = EVAL_TRUE;
+
+		if (truths[i] == EVAL_TRUE)
+			continue;
+		v = store_current(&m->store, g->records[i], m->now.txn);
+		if (v->image && v->image != g->rows[i] && (!row_matches(m, v->image, &truth) || truth == EVAL_TRUE))
+			return true;
+	}
+	return false;
+}
+
 /* ---- triggers ---- */
 
 struct changing {
@@ -514,6 +532,8 @@ static void change_rows(struct mvcc *m, const struct plan *plan, struct write_an
 		write_in_order(m, plan, table, changes, kept, a);
 	else
 		write_changes(m, table, changes, kept, NULL, a);
+	if (a->status == EVAL_OK && table->in_order && made_to_match(m, &g, truths) && choose(m, 2) == 1)
+		answer_unsupported(a, REASON_CASCADE_CHANGED_BEFORE);
 	if (a->status == EVAL_OK && asks_tied(m, plan, table) &&
 		cascaded(m, table, m->store.txns[m->now.txn].undo_count - written_before) &&
 		choose(m, 2) == 1)
