@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "model/history/load.h"
+#include "model/history/stmt_text.h"
 #include "sql/sql.h"
 
 enum { TEXT_MAX = 4096 };
@@ -114,6 +115,7 @@ void witness_fetch(const struct history *history, struct verdict *verdict)
 	const struct sql_options options = sql_options_for_server(strtab_get(&history->strings, history->server_version));
 	struct finding_step **steps = NULL;
 	size_t count = 0, capacity = 0;
+	struct stmt_texts texts;
 
 	for (size_t f = 0; f < verdict->finding_count; f++) {
 		struct finding *finding = &verdict->findings[f];
@@ -135,6 +137,7 @@ void witness_fetch(const struct history *history, struct verdict *verdict)
 	}
 	if (count)
 		qsort_r(steps, count, sizeof(*steps), by_place, (void *)(uintptr_t)history);
+	stmt_texts_init(&texts, history);
 	for (size_t i = 0; i < count; i++) {
 		struct arena scratch = ARENA_INIT;
 		struct record_stmt record;
@@ -148,12 +151,13 @@ void witness_fetch(const struct history *history, struct verdict *verdict)
 			steps[i]->offset = steps[i - 1]->offset;
 			continue;
 		}
-		if (history_fetch_stmt(history, steps[i]->stmt, &scratch, &record, &err)) {
+		if (stmt_texts_fetch(&texts, steps[i]->stmt, &scratch, &record, &err)) {
 			fill(steps[i], &record, &verdict->arena);
 			steps[i]->offset = history_fetched_at(history);
 		}
 		arena_release(&scratch);
 	}
+	stmt_texts_release(&texts);
 	free(steps);
 	for (size_t f = 0; f < verdict->finding_count; f++) {
 		settle_variant(&verdict->findings[f], &options);
