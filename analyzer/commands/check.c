@@ -108,6 +108,7 @@ static const struct option_def check_table[] = {
 static const struct command_example examples[] = {
 	{"check run.itr", "by what the recorded server promises"},
 	{"check runs/*.itr", "several, one after the other; the exit status is the worst"},
+	{"check --for=application run.itr", "lost updates and write skew in your own code"},
 	{"check --oracle=mvcc run.itr", "execute a scenario's run again and compare every answer"},
 	{"check --contract=adya run.itr", "by the textbook levels"},
 	{"check --from=elle history.edn", "every level, with a witness for each that fails"},
@@ -129,7 +130,10 @@ const struct command check_command = {
 		"Cobra and Viper logs, Chronos JSON.  Prints the levels that hold and those "
 		"that fail, each\n"
 		"failure with a shortest witness, one sentence an edge, and what could not be "
-		"decided.",
+		"decided.\n"
+		"\n"
+		"With --for=application: lost updates, write skew and read skew in the code of\n"
+		"those who use the server, though the level allows them.",
 	.options = check_table,
 	.examples = examples,
 	.run = check_run,

@@ -130,8 +130,15 @@ static void promise_text(struct buf *out, const struct judged *judged, const str
 {
 	const char *level = f->level ? f->level : "no level";
 
+	if (f->pattern) {
+		buf_printf(out, "  By the contract %s %s may let this happen: it is for the application to prevent it.\n",
+			judged->contract.name, level);
+		return;
+	}
 	buf_printf(out, "  By the contract %s ", judged->contract.name);
 	switch (f->severity) {
+	case SEVERITY_APPLICATION:
+		return;
 	case SEVERITY_VIOLATION:
 		buf_printf(out, "%s may %slet this happen.\n", level, f->level ? "not " : "");
 		return;

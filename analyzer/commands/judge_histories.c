@@ -96,6 +96,8 @@ static enum exit_status refuse_level(
 /* What changes a trace's findings, so that a hint leads to the same ones. */
 static void add_asked(struct buf *out, const struct judge_options *judge)
 {
+	if (judge->audience)
+		buf_printf(out, "--for=%s ", judge_audiences[judge->audience]);
 	if (judge->oracle)
 		buf_printf(out, "--oracle=%s ", judge_oracles[judge->oracle]);
 	if (judge->contract)

@@ -26,5 +26,7 @@ void draw_wrapped(struct buf *out, const struct page *page, const char *indent, 
 /* The same with the indent from the second line on. */
 void draw_hanging(struct buf *out, const struct page *page, const char *indent, struct span text);
 void draw_finding(struct buf *out, const struct page *page, const struct finding *finding);
+/* One about an application (finding->pattern). */
+void draw_pattern(struct buf *out, const struct page *page, const struct finding *finding);
 
 #endif

@@ -166,6 +166,7 @@ static const char *sarif_level(enum severity severity)
 {
 	switch (severity) {
 	case SEVERITY_VIOLATION:
+	case SEVERITY_APPLICATION:
 		return "error";
 	case SEVERITY_SUSPICION:
 		return "warning";
@@ -197,7 +198,7 @@ static void result(
 	member(json, "isotrace/v1", span_str(f->id));
 	json_end_object(json);
 	json_key(json, "occurrenceCount");
-	json_uint(json, 1 + f->similar);
+	json_uint(json, f->pattern ? f->pattern->pairs : 1 + f->similar);
 	json_key(json, "properties");
 	json_begin_object(json);
 	member(json, "severity", span_str(severity_name(f->severity)));

@@ -181,7 +181,8 @@ static uint64_t group_count(const struct verdict *verdict, size_t first)
 	for (size_t i = first; i < verdict->finding_count; i++) {
 		if (!same_group(&verdict->findings[i], group))
 			break;
-		count += 1 + verdict->findings[i].similar;
+		count += verdict->findings[i].pattern ? verdict->findings[i].pattern->pairs
+						      : 1 + verdict->findings[i].similar;
 	}
 	return count;
 }
@@ -431,6 +432,41 @@ static void hints_text(struct buf *out, const struct page *page,
 		hint(out, page, context, "check", " --verbose", "every witness, not only the first");
 }
 
+/* Every finding about the code, and of the others the first. */
+static void application_text(struct buf *out, const struct page *page, const struct verdict *verdict)
+{
+	bool drawn = false;
+
+	for (size_t i = 0; i < verdict->finding_count; i++) {
+		const struct finding *f = &verdict->findings[i];
+
+		if (f->pattern)
+			draw_pattern(out, page, f);
+		else if (!drawn || page->verbose)
+			draw_finding(out, page, f);
+		drawn |= !f->pattern;
+	}
+	for (size_t i = 0; i < verdict->harmless_count; i++) {
+		struct buf line = BUF_INIT;
+
+		buf_add_str(out, i ? "" : "\nharmless:\n");
+		text_add_counted(&line, verdict->harmless[i].pairs, "pair of transactions", "pairs of transactions");
+		buf_printf(&line, ": %s", verdict->harmless[i].why);
+		draw_wrapped(out, page, "  ", buf_span(&line));
+		buf_release(&line);
+	}
+	if (verdict->not_followed) {
+		struct buf line = BUF_INIT;
+
+		text_add_counted(&line, verdict->not_followed, "reading statement is", "reading statements are");
+		buf_add_str(&line, " not followed: joins, subqueries or LIMIT, and an answer without the primary keys. What the code "
+				   "does with these is not known (isorec prepare and --instrument=trigger tell more).");
+		buf_add_char(out, '\n');
+		draw_wrapped(out, page, "", buf_span(&line));
+		buf_release(&line);
+	}
+}
+
 void verdict_text(struct buf *out, const struct page *page, const struct verdict_context *context,
 	const struct verdict *verdict)
 {
@@ -439,6 +475,14 @@ void verdict_text(struct buf *out, const struct page *page, const struct verdict
 		buf_printf(out, "level:     %s %s\n", context->level,
 			level_answer_name(verdict_answer(verdict, context->level)));
 	promises_text(out, page, context, verdict);
+	/* Levels are about servers. */
+	if (verdict->for_application) {
+		findings_text(out, page, verdict);
+		application_text(out, page, verdict);
+		coverage_text(out, page, context, verdict);
+		hints_text(out, page, context, verdict);
+		return;
+	}
 	/* Of nothing everything holds, which is of no use. */
 	if (context->transactions)
 		levels_text(

@@ -47,8 +47,8 @@ function shorten(text, most) {
   return one.length > most ? `${one.slice(0, most - 1)}…` : one;
 }
 
-const SEVERITIES = ["violation", "suspicion", "compat", "documented"];
-const SIGNS = { violation: "✗", suspicion: "?", documented: "i", compat: "≠",
+const SEVERITIES = ["violation", "application", "suspicion", "compat", "documented"];
+const SIGNS = { violation: "✗", application: "✗", anomalies: "✗", suspicion: "?", documented: "i", compat: "≠",
   violated: "✗", broken: "✗", fails: "✗", incomplete: "?", undecided: "?", ok: "✓", kept: "✓", holds: "✓", same: "✓" };
 
 // A word with its sign, so that colour is not all that tells.

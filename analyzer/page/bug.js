@@ -48,7 +48,8 @@ function bugReport(trace, finding) {
   return [`${finding.class} at ${level}${finding.also ? ` (${finding.also})` : ""}`, "",
     ...(check.input.format === "trace" ? [`Server: ${check.input.server || "not recorded"}`, ...variables.map(([k, v]) => `  ${k} = ${v}`), ""]
       : [`History: ${check.input.path} (${check.input.format})`, ""]),
-    finding.severity === "documented" ? documented(trace, finding, level)
+    finding.pattern ? `The server may let this happen at ${level}: it is for the application to prevent it.`
+      : finding.severity === "documented" ? documented(trace, finding, level)
       : check.contract ? `Expected: ${level} does not let this happen (contract ${check.contract}).` : `Expected: ${level} does not let this happen.`,
     (trace.meanings || {})[finding.class] || "", "",
     `Seen: ${finding.explanation}`, "",

@@ -50,7 +50,7 @@ function fillFinding(trace, finding, body) {
   const words = finding.edges.length ? edgeSentences(finding) : { list: null, say: () => {} };
   const cycle = finding.edges.length ? cycleFigure(finding, words.say) : null;
   const line = timelineFigure(trace, finding, cycle ? 460 : 840);
-  body.append(...[meaning ? el("p", { class: "meaning" }, meaning) : null, ruleOf(trace, finding),
+  body.append(...[meaning ? el("p", { class: "meaning" }, meaning) : null, ruleOf(trace, finding), ...(finding.pattern ? patternSection(finding.pattern) : []),
     ...(finding.known_bugs || []).map((known) => el("p", { class: "callout known" }, "Known as ",
       /^https?:\/\//.test(known.link) ? el("a", { href: known.link, rel: "noreferrer" }, known.id) : known.id, `: ${known.title}. ${sentence(known.status || "")}`)),
     words.list || el("p", { class: "explanation" }, finding.explanation),
@@ -66,6 +66,17 @@ function fillFinding(trace, finding, body) {
   body.append(...bugSection(trace, finding));
 }
 
+// The places of an application's code, what is at stake, and what would prevent it.
+function patternSection(pattern) {
+  const rows = pattern.rows.join(", ") + (pattern.row_count > pattern.rows.length ? ` and ${count(pattern.row_count - pattern.rows.length)} more` : "");
+  return [el("h4", null, "The code"), el("dl", { class: "versions" }, ...pattern.statements.flatMap((s) =>
+    [el("dt", null, s.role), el("dd", null, el("code", null, s.sql), s.tag ? el("span", { class: "soft" }, ` in ${s.tag}`) : null)]),
+    el("dt", null, "at stake"), el("dd", null, el("code", null, rows), pattern.columns ? `, columns ${pattern.columns}` : "")),
+    pattern.caveat ? el("p", { class: "callout" }, pattern.caveat) : null,
+    el("h4", null, "What would prevent it"), el("ul", null, ...pattern.advice.map((a) => el("li", null, a))),
+    el("h4", null, "For example")];
+}
+
 // The same finding may be in several histories: the first has the name that links know.
 const taken = new Map();
 
@@ -78,12 +89,13 @@ function findingName(finding) {
 function findingElement(trace, finding) {
   const body = el("div", { class: "body" });
   let filled = false;
+  const pairs = finding.pattern ? el("span", { class: "soft" }, plural(finding.pairs, "pair") + " of transactions") : null;
   const more = finding.similar ? el("span", { class: "soft" }, `+${count(finding.similar)} like it`) : null;
   const node = el("details", { class: "finding", id: findingName(finding), "data-finding": finding.id },
     el("summary", null, badge(finding.severity), el("span", { class: "name" }, finding.class),
       finding.also ? el("span", { class: "also" }, finding.also) : null,
       el("span", { class: "txns" }, shorten(finding.transactions.join(", "), 60)),
-      el("span", { class: "soft" }, finding.level || ""), more, el("span", { class: "id" }, finding.id)), body);
+      el("span", { class: "soft" }, finding.level || ""), pairs, more, el("span", { class: "id" }, finding.id)), body);
   node.fill = () => {
     if (filled) return;
     filled = true;

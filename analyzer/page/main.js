@@ -27,8 +27,10 @@ function levelsBlock(check) {
 }
 
 function verdictSentence(check) {
-  const n = { violation: 0, suspicion: 0, documented: 0, compat: 0 };
+  const n = { violation: 0, application: 0, suspicion: 0, documented: 0, compat: 0 };
   for (const f of check.findings) n[f.severity] += 1 + (f.similar || 0);
+  if (check.verdict === "anomalies")
+    return `${plural(n.application, "place")} of the application's code ${n.application === 1 ? "relies" : "rely"} on more than the isolation level gives${n.suspicion ? `; ${plural(n.suspicion, "more")} possibly` : ""}. No promise of the server was found broken.`;
   const parts = [n.violation ? plural(n.violation, "violation") : null, n.suspicion ? plural(n.suspicion, "suspicion") : null,
     n.documented ? `${count(n.documented)} documented` : null].filter(Boolean);
   if (check.verdict === "violated")

@@ -27,6 +27,8 @@ static const char *const meanings[FINDING_CLASS_COUNT] = {
 	[CLASS_G_SIB] = "A transaction missed something although what it missed had ended before: a "
 		  "circle with one anti-dependency that real time closes.",
 	[CLASS_LOST_UPDATE] = "Two transactions read the same version of a row and both overwrote it.",
+	[CLASS_WRITE_SKEW] = "Two transactions each read what the other then wrote, and neither saw it.",
+	[CLASS_READ_SKEW] = "A transaction read one row before and another after the same transaction wrote both.",
 	[CLASS_GARBAGE_READ] = "A read returned a value that no transaction wrote.",
 	[CLASS_FUTURE_READ] = "A read returned a version whose write had not begun.",
 	[CLASS_OWN_WRITE] = "A transaction did not see its own latest write, or saw one that it had "

@@ -17,6 +17,8 @@ enum level_answer verdict_answer(const struct verdict *verdict, const char *leve
 
 bool finding_counts(const struct verdict_context *context, const struct finding *finding)
 {
+	if (finding->severity == SEVERITY_APPLICATION)
+		return context->fail_on != FAIL_ON_NONE;
 	switch (context->fail_on) {
 	case FAIL_ON_DOCUMENTED:
 		return finding->severity != SEVERITY_COMPAT;
@@ -40,10 +42,17 @@ bool verdict_of_nothing(const struct verdict *verdict)
 
 void verdict_conclude(struct verdict_context *context, const struct verdict *verdict)
 {
-	bool fails = false, open = context->damaged;
+	bool fails = false, anomalies = false, open = context->damaged;
 
-	for (size_t i = 0; i < verdict->finding_count; i++)
-		fails |= finding_counts(context, &verdict->findings[i]);
+	for (size_t i = 0; i < verdict->finding_count; i++) {
+		bool counts = finding_counts(context, &verdict->findings[i]);
+
+		/* Of the application: nothing that the server promised was violated. */
+		if (verdict->findings[i].pattern)
+			anomalies |= counts;
+		else
+			fails |= counts;
+	}
 
 	/* A contract says which levels matter, and its findings say whether they hold. */
 	for (size_t i = 0; !verdict->contract && !context->level && i < verdict->level_count; i++) {
@@ -58,10 +67,10 @@ void verdict_conclude(struct verdict_context *context, const struct verdict *ver
 	}
 	open |= verdict->unsupported > 0;
 	open |= context->transactions == 0 || context->empty || verdict_of_nothing(verdict);
-	context->conclusion = fails ? "violated" : open ? "incomplete" : "ok";
-	context->status = fails  ? EXIT_STATUS_VIOLATION
-			  : open ? EXIT_STATUS_INCOMPLETE
-				 : EXIT_STATUS_OK;
+	context->conclusion = fails ? "violated" : anomalies ? "anomalies" : open ? "incomplete" : "ok";
+	context->status = fails || anomalies ? EXIT_STATUS_VIOLATION
+			  : open	     ? EXIT_STATUS_INCOMPLETE
+					     : EXIT_STATUS_OK;
 }
 
 /* ---- promises ---- */
@@ -293,6 +302,42 @@ bool known_next(const struct finding *finding, uint32_t *at, struct buf *line)
 	return false;
 }
 
+/* The places of the code that a finding is about. */
+static void pattern_json(struct json *json, const struct finding_pattern *pattern, struct span caveat)
+{
+	json_key(json, "pattern");
+	json_begin_object(json);
+	json_key(json, "statements");
+	json_begin_array(json);
+	for (uint32_t i = 0; i < pattern->code_count; i++) {
+		json_begin_object(json);
+		string_json(json, "role", span_str(pattern->codes[i].role));
+		string_json(json, "sql", pattern->codes[i].sql);
+		if (pattern->codes[i].tag.len)
+			string_json(json, "tag", pattern->codes[i].tag);
+		json_end_object(json);
+	}
+	json_end_array(json);
+	string_json(json, "table", pattern->table);
+	if (pattern->columns.len)
+		string_json(json, "columns", pattern->columns);
+	uint_json(json, "possible_pairs", pattern->possible_pairs);
+	if (caveat.len)
+		string_json(json, "caveat", caveat);
+	json_key(json, "rows");
+	json_begin_array(json);
+	for (uint32_t i = 0; i < pattern->row_count; i++)
+		json_string(json, pattern->rows[i]);
+	json_end_array(json);
+	uint_json(json, "row_count", pattern->row_total);
+	json_key(json, "advice");
+	json_begin_array(json);
+	for (const char *const *advice = pattern->advice; advice && *advice; advice++)
+		json_str(json, *advice);
+	json_end_array(json);
+	json_end_object(json);
+}
+
 void finding_json(struct json *json, const struct finding *finding)
 {
 	json_begin_object(json);
@@ -320,6 +365,10 @@ void finding_json(struct json *json, const struct finding *finding)
 		string_json(json, "remark", finding->remark);
 	string_json(json, "also", span_str(finding_variant_name(finding->variant)));
 	uint_json(json, "similar", finding->similar);
+	if (finding->pattern) {
+		uint_json(json, "pairs", finding->pattern->pairs);
+		pattern_json(json, finding->pattern, finding->caveat);
+	}
 	json_end_object(json);
 }
 
@@ -453,6 +502,14 @@ static void verdict_head_json(
 	extremes_json(json, verdict, LEVEL_HOLDS, "strongest_holding");
 	extremes_json(json, verdict, LEVEL_FAILS, "weakest_failing");
 	components_json(json, verdict);
+	if (verdict->for_application) {
+		json_key(json, "harmless");
+		json_begin_object(json);
+		for (size_t i = 0; i < verdict->harmless_count; i++)
+			uint_json(json, verdict->harmless[i].why, verdict->harmless[i].pairs);
+		json_end_object(json);
+		uint_json(json, "not_followed", verdict->not_followed);
+	}
 }
 
 static void statement_json(struct json *json, const struct finding_step *step)

@@ -34,7 +34,7 @@ struct verdict_context {
 	bool empty;   /* no transaction is known to have committed: what holds, holds of nothing */
 	bool color;
 	/* Filled by verdict_conclude. */
-	const char *conclusion; /* "ok", "violated", "incomplete" */
+	const char *conclusion; /* "ok", "violated", "anomalies" (of the application), "incomplete" */
 	enum exit_status status;
 };
 

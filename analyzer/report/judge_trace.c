@@ -5,6 +5,8 @@
 #include <stdio.h>
 
 #include "adya/adya.h"
+#include "application/application.h"
+#include "application/history_accesses.h"
 #include "base/map.h"
 #include "common/known/signature.h"
 #include "common/merge_findings.h"
@@ -16,6 +18,7 @@
 
 enum judge_oracle { ORACLE_AUTO, ORACLE_ADYA, ORACLE_MVCC, ORACLE_ALL };
 const char *const judge_oracles[] = {"auto", "adya", "mvcc", "all", NULL};
+const char *const judge_audiences[] = {"server", "application", NULL};
 
 static bool read_contract_file(struct contract *out, const char *path, struct err *err)
 {
@@ -95,6 +98,8 @@ static bool load_trace(struct history *history, const struct judge_options *opti
 struct solved {
 	bool ran;
 	struct map open; /* statements that it did not decide: statement_key() */
+	const struct history *history;
+	struct application *application; /* NULL: not asked for */
 };
 
 static uint64_t statement_key(uint32_t session, uint32_t number)
@@ -115,6 +120,14 @@ static void note_judged(void *context, const struct mvcc_judged *judged)
 	if (stmt && judged->reason)
 		map_put(&solving->solved->open,
 			statement_key(solving->execution->sessions[stmt->session].number, stmt->record.number), 1);
+}
+
+/* What the solver found out about versions tells of the application, too. */
+static void look_at_accesses(void *context, const struct accesses *accesses)
+{
+	const struct solving *solving = context;
+
+	application_look(solving->solved->application, accesses);
 }
 
 /* The recorder looked at the server: it knows its variables.  So tables without initial rows were made in the trace,
@@ -148,6 +161,8 @@ static bool check_mvcc(const struct judge_options *options, const char *path,
 				.budget = options->budget,
 				.all_sessions = options->all_sessions,
 				.judged = note_judged,
+				.accesses = solved->application ? look_at_accesses : NULL,
+				.history = solved->history,
 				.context = &solving},
 			verdict);
 		known_attach(verdict, &execution);
@@ -172,10 +187,20 @@ static bool is_solved(const void *context, uint32_t session, uint32_t number)
 	return map_get(&solved->open, statement_key(session, number)) == MAP_NONE;
 }
 
+static void look_at_versions(void *context, const struct dependencies *dependencies)
+{
+	const struct solved *solved = context;
+	struct accesses accesses;
+
+	accesses_of_history(&accesses, solved->history, dependencies);
+	application_look(solved->application, &accesses);
+	accesses_release(&accesses);
+}
+
 /* A statement that the solver decided is verified, whatever adya knows of it; one that adya decided needs no
  * solver.  So of two coverages the one that adya makes, which asks the solver, is left. */
 static void check_adya(const struct judge_options *options, const struct history *history,
-	const struct contract *contract, const struct solved *solved, struct verdict *verdict)
+	const struct contract *contract, struct solved *solved, struct verdict *verdict)
 {
 	if (solved->ran)
 		verdict_forget_coverage(verdict);
@@ -187,8 +212,22 @@ static void check_adya(const struct judge_options *options, const struct history
 			.budget = options->budget,
 			.tests_max = options->predicate_tests,
 			.is_verified = solved->ran ? is_solved : NULL,
-			.context = solved},
+			.context = solved,
+			.drawn = solved->application ? look_at_versions : NULL,
+			.drawn_context = solved},
 		verdict);
+}
+
+/* What the server documents, findings about the application tell better. */
+static void drop_documented(struct verdict *verdict)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < verdict->finding_count; i++)
+		if (verdict->findings[i].severity != SEVERITY_DOCUMENTED)
+			verdict->findings[kept++] = verdict->findings[i];
+	verdict->finding_count = kept;
+	verdict->component_count = 0;
 }
 
 /* The solver executes the schedule by the server's own rules: what these exclude did not happen where
@@ -232,9 +271,12 @@ static bool check_oracles(const struct judge_options *options, const char *path,
 	const struct history *history, const struct contract *contract, struct verdict *verdict,
 	struct err *err)
 {
-	struct solved solved = {.ran = false};
-	bool versions = history->counts.probes > 0;
-	bool ok = options->oracle == ORACLE_ADYA || (options->oracle == ORACLE_AUTO && versions && !is_modelled(history)) ||
+	struct solved solved = {.ran = false, .history = history};
+	bool versions = history->counts.probes > 0, ok;
+
+	if (options->audience == AUDIENCE_APPLICATION)
+		solved.application = application_new(history, verdict);
+	ok = options->oracle == ORACLE_ADYA || (options->oracle == ORACLE_AUTO && versions && !is_modelled(history)) ||
 		  check_mvcc(options, path, contract, versions, verdict, &solved, err);
 
 	if (ok && (options->oracle == ORACLE_ADYA || (options->oracle != ORACLE_MVCC && (versions || !solved.ran))))
@@ -242,6 +284,10 @@ static bool check_oracles(const struct judge_options *options, const char *path,
 	else if (ok)
 		ok = count_cycles_left_out(history, contract, verdict, err);
 	map_release(&solved.open);
+	if (solved.application) {
+		drop_documented(verdict);
+		application_finish(solved.application);
+	}
 	if (!ok)
 		return false;
 	note_not_run(options, history, solved.ran, versions, verdict);

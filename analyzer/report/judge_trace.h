@@ -13,8 +13,12 @@
 #include "model/history/history.h"
 #include "report/conclusion.h"
 
+/* Whose behaviour is judged. */
+enum audience { AUDIENCE_SERVER, AUDIENCE_APPLICATION };
+
 struct judge_options {
 	int oracle; /* of judge_oracles */
+	int audience; /* enum audience */
 	const char *contract, *contract_file;
 	bool salvage, no_strong, all_sessions;
 	uint64_t examples, budget, predicate_tests;
@@ -43,9 +47,18 @@ int exit_status_weight(enum exit_status status);
 bool txn_number(struct span name, uint64_t *number) MUST_CHECK;
 
 extern const char *const judge_oracles[];
+extern const char *const judge_audiences[];
 
 /* clang-format off */
 #define JUDGE_OPTIONS(struct_type, member) \
+	{.name = "for", \
+		.argument = "WHOM", \
+		OPTION_CHOICE(struct_type, member.audience), \
+		.choices = judge_audiences, \
+		.preset = "server", \
+		.help = "server: does it keep its promises?  application: is the code of those who use it safe at the " \
+			"levels that it runs at?  Reports lost updates, write skew and read skew that the level " \
+			"allows, by pair of statements, with what would prevent them"}, \
 	{.name = "oracle", \
 		.argument = "NAME", \
 		OPTION_CHOICE(struct_type, member.oracle), \

@@ -869,6 +869,8 @@ void adya_check(
 	add_levels(&a, &answers, lacks_edges);
 	verdict->contract = options->contract->name;
 	verdict_sort(verdict);
+	if (options->drawn)
+		options->drawn(options->drawn_context, &a.dependencies);
 	levels_release(&answers);
 	cycles_release(&cycles);
 	dependencies_release(&a.dependencies);

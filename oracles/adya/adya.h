@@ -19,6 +19,8 @@
 #include "common/verdict.h"
 #include "model/history/history.h"
 
+struct dependencies;
+
 struct adya_options {
 	const struct contract *contract;
 	bool session, realtime; /* the strong variants too */
@@ -29,6 +31,9 @@ struct adya_options {
 	 * did. */
 	bool (*is_verified)(const void *context, uint32_t session, uint32_t number);
 	const void *context;
+	/* Called with the graph of certain dependencies before it is released (dependencies.h).  NULL: not wanted. */
+	void (*drawn)(void *context, const struct dependencies *dependencies);
+	void *drawn_context;
 };
 
 void adya_check(

@@ -70,6 +70,23 @@ struct span explain_object(struct arena *arena, const struct history *history, u
 	return keep(arena, &text);
 }
 
+void explain_add_image(struct buf *out, const struct history *history, uint32_t version)
+{
+	struct span image = history_bytes(history, history->versions[version].image);
+	struct mp mp = mp_over(image);
+	uint32_t count;
+
+	if (!image.ptr || mp_peek(&mp) != MP_ARRAY)
+		return;
+	count = mp_array(&mp);
+	buf_add_str(out, " (");
+	for (uint32_t i = 0; i < count && i < 12; i++) {
+		buf_add_str(out, i ? ", " : "");
+		add_value(out, &mp);
+	}
+	buf_add_str(out, count > 12 ? ", ...)" : ")");
+}
+
 uint32_t explain_place(const struct history *history, uint32_t version)
 {
 	const struct history_object *o = &history->objects[history->versions[version].object];

@@ -5,12 +5,15 @@
 
 #include "adya/dependencies.h"
 #include "base/arena.h"
+#include "base/buf.h"
 #include "common/verdict.h"
 
 /* "T17", by the transaction's number in the trace. */
 struct span explain_txn(struct arena *arena, const struct history *history, uint32_t txn);
 /* "shop.stock(5)" */
 struct span explain_object(struct arena *arena, const struct history *history, uint32_t object);
+/* " (5, 'nails', 40)": a version's row, where it was recorded. */
+void explain_add_image(struct buf *out, const struct history *history, uint32_t version);
 /* "41", "unborn", "dead (deleted by T7)", "initial 0".  A long name, as UUID_SHORT() makes them, is
  * told by its place among the versions of its object: "v3", "v1 (initial)". */
 struct span explain_version(struct arena *arena, const struct history *history, uint32_t version);

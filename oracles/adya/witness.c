@@ -59,28 +59,6 @@ static void add_version(struct witness *w, uint32_t version)
 		w->versions[w->version_count++] = version;
 }
 
-/* " (5, 'nails', 40)": a version's row, where it was recorded. */
-static void add_image(struct buf *out, const struct history *h, uint32_t version)
-{
-	struct span image = history_bytes(h, h->versions[version].image);
-	struct mp mp = mp_over(image);
-	uint32_t count;
-
-	if (!image.ptr || mp_peek(&mp) != MP_ARRAY)
-		return;
-	count = mp_array(&mp);
-	buf_add_str(out, " (");
-	for (uint32_t i = 0; i < count && i < 12; i++) {
-		struct value value;
-
-		buf_add_str(out, i ? ", " : "");
-		if (!value_read(&mp, &value))
-			break;
-		value_print(out, &value, 40);
-	}
-	buf_add_str(out, count > 12 ? ", ...)" : ")");
-}
-
 static struct span say(struct witness *w, const char *verb, uint32_t version)
 {
 	const struct history *h = w->history;
@@ -92,7 +70,7 @@ static struct span say(struct witness *w, const char *verb, uint32_t version)
 	if (!(v->flags & HISTORY_VERSION_DEAD && verb[0] == 'd')) {
 		buf_printf(&text, "%s version %.*s", verb[0] == 'r' ? " at" : " as",
 			SPAN_ARG(explain_version(w->arena, h, version)));
-		add_image(&text, h, version);
+		explain_add_image(&text, h, version);
 	}
 	kept = arena_copy(w->arena, buf_span(&text));
 	buf_release(&text);

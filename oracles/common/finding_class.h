@@ -65,8 +65,10 @@
 	X(CLASS_NOT_PL_2_99, "not-PL-2.99")                                                    \
 	X(CLASS_NOT_SI, "not-SI")                                                              \
 	X(CLASS_NOT_SERIALIZABLE, "not-serializable")                                          \
+	X(CLASS_READ_SKEW, "read-skew")                                                        \
 	X(CLASS_SPLIT_STATEMENT, "split-statement")                                            \
 	X(CLASS_SPLIT_STATEMENT_GAP, "split-statement-gap")                                    \
+	X(CLASS_WRITE_SKEW, "write-skew")                                                      \
 	X(CLASS_WRONG_ERROR, "wrong-error")
 
 enum finding_class {
@@ -96,7 +98,8 @@ enum finding_variant { VARIANT_NONE, VARIANT_LOST_UPDATE };
 const char *finding_variant_name(enum finding_variant variant);
 
 /* Which oracle made a finding; several where they agree. */
-enum finding_oracle { FOUND_BY_NONE, FOUND_BY_ADYA, FOUND_BY_MVCC, FOUND_BY_ADYA_AND_MVCC, FOUND_BY_VALUES };
+enum finding_oracle { FOUND_BY_NONE, FOUND_BY_ADYA, FOUND_BY_MVCC, FOUND_BY_ADYA_AND_MVCC, FOUND_BY_VALUES,
+	FOUND_BY_APPLICATION };
 
 const char *finding_oracle_name(enum finding_oracle oracle);
 

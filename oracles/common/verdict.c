@@ -49,6 +49,15 @@ void finding_seal(struct finding *finding)
 
 	h = digest(h, span_str(finding_oracle_name(finding->oracle)));
 	h = digest(h, span_str(finding_name(finding)));
+	/* The same code is the same finding in every recording. */
+	for (uint32_t i = 0; finding->pattern && i < finding->pattern->code_count; i++) {
+		h = digest(h, finding->pattern->codes[i].sql);
+		h = digest(h, finding->pattern->codes[i].tag);
+	}
+	if (finding->pattern) {
+		snprintf(finding->id, sizeof(finding->id), "%016llx", (unsigned long long)h);
+		return;
+	}
 	for (uint32_t i = 0; i < finding->transaction_count; i++)
 		h = digest(h, finding->transactions[i]);
 	for (uint32_t i = 0; i < finding->edge_count; i++) {
@@ -256,7 +265,7 @@ void finding_add_known(struct verdict *verdict, struct finding *to,
 
 const char *severity_name(enum severity severity)
 {
-	static const char *const names[] = {"violation", "documented", "suspicion", "compat"};
+	static const char *const names[] = {"violation", "application", "documented", "suspicion", "compat"};
 
 	return names[severity];
 }

@@ -18,6 +18,7 @@
 
 enum severity {
 	SEVERITY_VIOLATION,  /* the contract forbids it */
+	SEVERITY_APPLICATION, /* the server keeps its contract, and the application relies on more than that */
 	SEVERITY_DOCUMENTED, /* the engine's manual says so; `rule` names where */
 	SEVERITY_SUSPICION,  /* not proven */
 	SEVERITY_COMPAT,     /* two servers differ, both within their contracts */
@@ -118,6 +119,29 @@ struct finding_answer {
 	uint64_t got_total, expected_total;
 };
 
+/* A place of an application's code: what stays the same of a statement each time that it is sent. */
+struct finding_code {
+	const char *role; /* "reads", "then writes" ... */
+	struct span sql;  /* with ? for values */
+	struct span tag;  /* what a comment in it says about where it comes from; or none */
+};
+
+enum { FINDING_CODES_MAX = 4 };
+
+/* The places of the code that are not isolated from each other, and how often that showed. */
+struct finding_pattern {
+	struct finding_code codes[FINDING_CODES_MAX];
+	uint32_t code_count;
+	struct span table;
+	struct span columns;        /* that are at stake: "stock, sold"; or none */
+	uint64_t pairs;             /* of transactions, which it stands for */
+	uint64_t possible_pairs;    /* more of them, of which the statements do not tell */
+	struct span *rows;          /* that are at stake: the first ones */
+	uint32_t row_count;
+	uint64_t row_total;
+	const char *const *advice;  /* what would prevent it, the best first; ends with NULL */
+};
+
 struct finding {
 	char id[17]; /* 16 hex digits; the same in every run over the same trace */
 	enum finding_class class;
@@ -134,6 +158,7 @@ struct finding {
 	struct finding_row *rows;
 	uint32_t row_count;
 	const struct finding_answer *answer; /* NULL: the finding is of no single answer */
+	const struct finding_pattern *pattern; /* SEVERITY_APPLICATION, and suspicions of that; else NULL */
 	struct span explanation; /* sentences; the variant and the caveat come after it (finding_complete) */
 	struct span caveat;      /* why it is not proven; or none */
 	struct span remark;      /* what another oracle says of the same transactions; or none */
@@ -180,6 +205,14 @@ struct verdict_component {
 
 enum { COMPONENTS_LISTED_MAX = 20, COMPONENT_REMOVED_MAX = 20 };
 
+/* Pairs of transactions that look like an anomaly of the application and do no harm. */
+struct verdict_harmless {
+	const char *why;
+	uint64_t pairs;
+};
+
+enum { VERDICT_HARMLESS_MAX = 8 };
+
 enum { VERDICT_LEVELS_MAX = 64, VERDICT_REASONS_MAX = 32 };
 
 struct verdict {
@@ -194,6 +227,10 @@ struct verdict {
 	size_t level_count;
 	uint64_t decided, undecided, unsupported;
 	uint64_t open_sessions; /* sessions with a statement that is undecided or unsupported; 0: not known */
+	bool for_application; /* anomalies of the application were looked for */
+	struct verdict_harmless harmless[VERDICT_HARMLESS_MAX];
+	size_t harmless_count;
+	uint64_t not_followed; /* statements that read rows, and it is not known which */
 	uint64_t chosen; /* reads of a row for which the explanation chose one of several possible versions */
 	struct verdict_reason reasons[VERDICT_REASONS_MAX];
 	size_t reason_count;

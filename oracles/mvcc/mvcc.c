@@ -9,6 +9,7 @@
 #include "mvcc/execute/disconnects.h"
 #include "mvcc/execute/execute.h"
 #include "mvcc/execute/final_rows.h"
+#include "mvcc/explain/accesses.h"
 #include "mvcc/explain/explain.h"
 #include "mvcc/explain/findings.h"
 #include "mvcc/plan/concurrent_ddl.h"
@@ -550,6 +551,8 @@ void mvcc_check(const struct schedule *schedule, const struct mvcc_options *opti
 	judge_concurrent(m);
 	count_statements(m);
 	notes_report(m);
+	if (options->accesses)
+		accesses_report(m);
 	verdict_sort(verdict);
 	store_release(&m->store);
 	arena_release(&m->catalog.arena);

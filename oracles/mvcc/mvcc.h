@@ -11,9 +11,12 @@
 #ifndef MVCC_MVCC_H
 #define MVCC_MVCC_H
 
+#include "common/accesses.h"
 #include "common/contract.h"
 #include "common/verdict.h"
 #include "mvcc/search/schedule.h"
+
+struct history;
 
 /* What was said of one statement, or of the final rows of one table. */
 struct mvcc_judged {
@@ -30,6 +33,9 @@ struct mvcc_options {
 	bool all_sessions;      /* every session that writes was recorded */
 	/* Called with each verdict; tests compare them one by one.  NULL: not wanted. */
 	void (*judged)(void *context, const struct mvcc_judged *judged);
+	/* Called at the end with what statements read and wrote.  NULL: not wanted; else `history` is of the same trace. */
+	void (*accesses)(void *context, const struct accesses *accesses);
+	const struct history *history;
 	void *context;
 };
 

@@ -57,6 +57,7 @@ def inputs():
     yield ["--contract=adya", "--fail-on=documented"], [plants[2], plants[3]]
     if recorded:
         yield ["--oracle=mvcc", "--contract=adya"], recorded
+    yield ["--for=application"], sorted(glob.glob(os.path.join(TOP, "tests", "application", "recorded", "*.itr")))
     hostile = hostile_trace(scratch("hostile '\"<&> # \\.itr"))
     yield ["--contract=adya"], [hostile]
     yield ["--oracle=mvcc"], [hostile_result(scratch("hostile result.itr"))]
@@ -131,7 +132,7 @@ def from_sarif(text):
     assert len(set(rules)) == len(rules)
     for r in run["results"]:
         assert rules[r["ruleIndex"]] == r["ruleId"]
-        assert r["level"] == {"violation": "error", "suspicion": "warning"}.get(
+        assert r["level"] == {"violation": "error", "application": "error", "suspicion": "warning"}.get(
             r["properties"]["severity"], "note")
     return [(r["partialFingerprints"]["isotrace/v1"], r["ruleId"], r["properties"]["severity"])
             for r in run["results"]], run
@@ -206,10 +207,10 @@ def test_every_format_has_the_same_findings():
         # The text names each finding by its id, and the exit status is that of the worst verdict.
         for id_, name, _ in wanted:
             assert id_ in run.out and name in run.out
-        order = ["ok", "incomplete", "violated"]
+        order = ["ok", "incomplete", "anomalies", "violated"]
         worst = max((d["verdict"] for d in documents), key=order.index)
-        assert run.status == {"ok": 0, "incomplete": 3, "violated": 1}[worst]
-    assert {o for o, _ in seen} == {"adya", "mvcc", "values"}, seen
+        assert run.status == {"ok": 0, "incomplete": 3, "anomalies": 1, "violated": 1}[worst]
+    assert {o for o, _ in seen} == {"adya", "mvcc", "values", "application"}, seen
     assert len(seen) > 8, seen
 
 

@@ -144,7 +144,7 @@ class Bank(Workload):
         return self.count.get("writes", 0) - server.number("select sum(writes) from account", self.database)
 
     def truth(self, server):
-        return [Anomaly("lost updates", self.lost(server), LOST), Anomaly("sums that differ", self.count.get("wrong sums", 0), ())]
+        return [Anomaly("lost updates", self.lost(server), LOST, code=("lost-update", "account")), Anomaly("sums that differ", self.count.get("wrong sums", 0), ())]
 
 
 class WrongBank(Bank):
@@ -231,7 +231,7 @@ class Queue(Workload):
 
     def truth(self, server):
         twice = server.number("select count(*) - count(distinct job) from done", self.database)
-        return [Anomaly("jobs done twice", twice, LOST)]
+        return [Anomaly("jobs done twice", twice, LOST, code=("lost-update", "job"))]
 
 
 class WrongQueue(Queue):
@@ -261,7 +261,7 @@ class Skew(Workload):
 
     def truth(self, server):
         empty = server.number("select count(*) from (select shift from doctor group by shift having sum(on_call) = 0) e", self.database)
-        return [Anomaly("shifts without a doctor", empty, SKEW)]
+        return [Anomaly("shifts without a doctor", empty, SKEW, code=("write-skew", "doctor"))]
 
 
 class Family(Workload):

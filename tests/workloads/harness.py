@@ -51,10 +51,11 @@ class Server:
 
 
 class Anomaly:
-    """So many of a kind, of which the application's own rows are the proof."""
+    """So many of a kind, of which the application's own rows are the proof.  `code`: what --for=application must say of it:
+    the class and the table."""
 
-    def __init__(self, what, count, classes, at_most=0):
-        self.what, self.count, self.classes, self.at_most = what, count, classes, at_most
+    def __init__(self, what, count, classes, at_most=0, code=None):
+        self.what, self.count, self.classes, self.at_most, self.code = what, count, classes, at_most, code
 
     def __str__(self):
         return "%s: %d" % (self.what, self.count)
@@ -141,6 +142,23 @@ class Judgement:
             key = finding["class"], finding["severity"]
             counted[key] = counted.get(key, 0) + 1
         return counted
+
+
+def compare_code(judgement, truth, by_versions):
+    """Where --for=application and the truth differ.  A pair of transactions may prove more than one lost update, or less: the
+    same order of magnitude is asked for, and nothing where the rows are right."""
+    wrong = []
+    patterns = [f for f in judgement.findings if "pattern" in f]
+    wanted = [a.code for a in truth if a.code and a.count]
+    for anomaly in truth:
+        found = sum(f["pairs"] + f["pattern"]["possible_pairs"] for f in patterns
+                    if (f["class"], f["pattern"]["table"].split(".")[1]) == anomaly.code)
+        if anomaly.code and found < anomaly.count * (0.95 if by_versions else 0.5):
+            wrong.append("%s: %d pairs of transactions" % (anomaly, found))
+    for f in patterns:
+        if f["severity"] == "application" and (f["class"], f["pattern"]["table"].split(".")[1]) not in wanted:
+            wrong.append("%s on %s, and the rows are right" % (f["class"], f["pattern"]["table"]))
+    return wrong
 
 
 def compare(judgement, truth, by_versions):

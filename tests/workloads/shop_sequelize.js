@@ -12,7 +12,7 @@ const db = new Sequelize(database, 'root', '', { host: '127.0.0.1', port: +port,
 
 const Product = db.define('Product', { name: { type: DataTypes.STRING(60), unique: true }, price: DataTypes.DECIMAL(8, 2),
   stock: { type: DataTypes.INTEGER, defaultValue: 0 }, sold: { type: DataTypes.INTEGER, defaultValue: 0 } });
-const Customer = db.define('Customer', { name: DataTypes.STRING(40), mail: DataTypes.STRING(60) });
+const Customer = db.define('Customer', { name: { type: DataTypes.STRING(40), unique: true }, mail: DataTypes.STRING(60) });
 const Order = db.define('Order', { paid: { type: DataTypes.BOOLEAN, defaultValue: false }, note: DataTypes.TEXT });
 const Line = db.define('Line', { count: DataTypes.INTEGER });
 const Guard = db.define('Guard', { shift: DataTypes.INTEGER, onCall: { type: DataTypes.BOOLEAN, defaultValue: true } },

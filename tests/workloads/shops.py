@@ -32,8 +32,8 @@ class Shop:
         empty = server.number("select count(*) from (select shift from %s group by shift having sum(%s) = 0) e" % self.guard,
                               self.database)
         # Reading, then locking, is a documented G-single also where it is harmless.
-        return [Anomaly("lost updates", self.count.get("sold", 0) - sold, LOST, at_most=1),
-                Anomaly("shifts without a guard", empty, SKEW, at_most=1)]
+        return [Anomaly("lost updates", self.count.get("sold", 0) - sold, LOST, at_most=1, code=("lost-update", self.product)),
+                Anomaly("shifts without a guard", empty, SKEW, at_most=1, code=("write-skew", self.guard[0]))]
 
 
 class Django(Shop):

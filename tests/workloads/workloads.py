@@ -8,6 +8,7 @@
 A line has the recording's size, what was not decided, the verdict, time and memory of `isotrace check`, and what the
 application's own invariants say.  The test fails where a violation is reported that no invariant proves, where an
 anomaly that rows prove is not found in trigger mode, and where more than one statement in a thousand is not decided.
+A line `code` has what --for=application says: the anomalies of the wrong programs, and nothing about the right ones.
 --keep leaves the traces in FOLDER; --reasons lists why statements were not decided.
 """
 import argparse
@@ -60,6 +61,17 @@ def judge(o, recording, mode, *more):
     return wrong
 
 
+def judge_code(o, recording, mode):
+    """What is said of the application's code, against its invariants."""
+    told = harness.Judgement(o.isotrace, recording.path, "--for=application")
+    wrong = harness.compare_code(told, recording.truth, mode == "trigger")
+    places = ["%s on %s %s: %d" % (f["class"], f["pattern"]["table"], f["severity"], f["pairs"]) for f in told.findings if "pattern" in f]
+    print("%-16s %-13s %-8s code   %-10s %6.1f s %6.0f MB; %s%s" % (
+        os.path.basename(recording.path).rsplit("-", 1)[0], o.release, mode, told.verdict, told.seconds, told.memory / 1e6,
+        ", ".join(places), "; WRONG: " + "; ".join(wrong) if wrong else ""), flush=True)
+    return wrong
+
+
 def one(o, server, workload, mode):
     """Records a workload in a mode and judges it."""
     recording = harness.record(o, server, workload, mode, o.folder)
@@ -67,6 +79,7 @@ def one(o, server, workload, mode):
     wrong = judge(o, recording, mode, *(["--oracle=mvcc"] if mode == "plain" else []))
     if mode == "trigger":
         wrong += judge(o, recording, mode, "--oracle=mvcc")
+    wrong += judge_code(o, recording, mode)
     if not o.keep:
         os.unlink(recording.path)
     return wrong
