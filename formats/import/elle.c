@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "import/import.h"
 #include "import/scan.h"
 
@@ -133,17 +134,9 @@ static size_t common_bytes(const char *a, const char *b, size_t len)
 /* The number of elements whose text ends at `at`, or 0. */
 static size_t count_to(const struct values_list *list, size_t at)
 {
-	size_t low = 0, high = list->count;
+	size_t i = FIRST_WHERE(k, 0, list->count, list->ends[k] >= at);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (list->ends[middle] < at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < list->count && list->ends[low] == at ? low + 1 : 0;
+	return i < list->count && list->ends[i] == at ? i + 1 : 0;
 }
 
 /* Adds one element to the longest list of a key; [sep, end) is its text with what stands before. */

@@ -44,19 +44,9 @@ struct writers {
 static struct writers writers_of(const struct values *v, uint32_t item)
 {
 	struct writers w = {v, item, v->dup_count, 0};
-	uint32_t low = 0, high = v->dup_count;
 
-	if (v->items[item].write_count < 2)
-		return w;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (v->dups[middle].item < item)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	w.next_dup = low;
+	if (v->items[item].write_count > 1)
+		w.next_dup = values_first_dup(v, item);
 	return w;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bug.h"
+#include "base/search.h"
 #include "values/edges.h"
 #include "values/model_internal.h"
 
@@ -114,18 +115,12 @@ static void realtime_edges(struct model *m, uint32_t first_node)
 		solver_edge(m->solver, first_node + i, events ? 2 * n : n, kind, 0, NULL, 0);
 	}
 	for (uint32_t n = 0; n < m->live_count; n++) {
-		uint32_t t = m->of_node[n], low = 0, high = m->live_count;
+		uint32_t t = m->of_node[n];
+		/* The first that began after its end. */
+		uint32_t next = FIRST_WHERE(i, 0, m->live_count, begins[i].at > end[t]);
 
-		while (low < high) { /* the first that began after its end */
-			uint32_t middle = low + (high - low) / 2;
-
-			if (begins[middle].at <= end[t])
-				low = middle + 1;
-			else
-				high = middle;
-		}
-		if (low < m->live_count && end[t] != UINT64_MAX)
-			solver_edge(m->solver, events ? 2 * n + 1 : n, first_node + low, kind, 0,
+		if (next < m->live_count && end[t] != UINT64_MAX)
+			solver_edge(m->solver, events ? 2 * n + 1 : n, first_node + next, kind, 0,
 				&m->counted[t], m->counted[t] != TRUE_LITERAL);
 	}
 	free(begin);
@@ -155,17 +150,11 @@ static uint32_t before(const struct model *m, uint32_t key, uint32_t a, uint32_t
 
 uint32_t model_writer_place(const struct model *m, uint32_t key, uint32_t txn)
 {
-	uint32_t first = m->writer_head[key], low = first, high = m->writer_head[key + 1];
+	uint32_t first = m->writer_head[key], end = m->writer_head[key + 1];
+	/* They stand by operation, and so by transaction. */
+	uint32_t at = FIRST_WHERE(i, first, end, m->writers[i] >= txn);
 
-	while (low < high) { /* by operation, and so by transaction */
-		uint32_t middle = low + (high - low) / 2;
-
-		if (m->writers[middle] < txn)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < m->writer_head[key + 1] && m->writers[low] == txn ? low - first : VALUES_NONE;
+	return at < end && m->writers[at] == txn ? at - first : VALUES_NONE;
 }
 
 /* Which of two writers is first, by key; the edge goes with the answer. */

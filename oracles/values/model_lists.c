@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "values/model_internal.h"
 
 static void add_place_op(struct model *m, uint32_t op, uint32_t literal)
@@ -165,17 +166,9 @@ static void gather_list(struct model *m, uint32_t key, struct list_scratch *l)
 /* The literal that an append is after the list; the constants where that is known. */
 static uint32_t tail_literal(struct model *m, const struct list_scratch *l, uint32_t op)
 {
-	size_t low = 0, high = l->spot_count, count = 0;
+	size_t low = FIRST_WHERE(i, 0, l->spot_count, l->spots[i].place >= op), count = 0;
 	uint32_t any[64];
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (l->spots[middle].place < op)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (; low < l->spot_count && l->spots[low].place == op; low++) {
 		if (l->spots[low].literal == TRUE_LITERAL)
 			return TRUE_LITERAL ^ 1;

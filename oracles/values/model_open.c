@@ -12,17 +12,9 @@ struct item_writes model_item_writes(const struct model *m, uint32_t item)
 {
 	const struct values *v = m->v;
 	struct item_writes w = {m, item, v->dup_count, true};
-	uint32_t low = 0, high = v->dup_count;
 
-	while (v->items[item].write_count > 1 && low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (v->dups[middle].item < item)
-			low = middle + 1;
-		else
-			high = middle;
-		w.dup = low;
-	}
+	if (v->items[item].write_count > 1)
+		w.dup = values_first_dup(v, item);
 	return w;
 }
 

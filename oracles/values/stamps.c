@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "values/report.h"
 
 static int compare_stamped(const void *a, const void *b)
@@ -94,18 +95,8 @@ static void judge_writers(struct replay *r, uint32_t key)
  * `equal`. */
 static uint32_t visible(const struct replay *r, uint32_t key, uint32_t t, bool equal)
 {
-	uint32_t low = r->head[key], high = r->head[key + 1];
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		int order = commit_to_start(r->v, writer_at(r, middle), t);
-
-		if (order < 0 || (equal && order == 0))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return FIRST_WHERE(i, r->head[key], r->head[key + 1],
+		commit_to_start(r->v, writer_at(r, i), t) >= (equal ? 1 : 0));
 }
 
 /* Is the item what the key showed when its first `until` writes were committed?  Of several with

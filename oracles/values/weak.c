@@ -6,6 +6,7 @@
 
 #include "base/bug.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "common/graph/cycles.h"
 #include "values/report.h"
 
@@ -128,17 +129,10 @@ static void collect(struct weak *w)
 
 static bool writes_key(const struct weak *w, uint32_t t, uint32_t key)
 {
-	uint32_t low = w->write_head[t], high = w->write_head[t + 1];
+	uint32_t end = w->write_head[t + 1];
+	uint32_t at = FIRST_WHERE(i, w->write_head[t], end, w->write_key[i] >= key);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (w->write_key[middle] < key)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < w->write_head[t + 1] && w->write_key[low] == key;
+	return at < end && w->write_key[at] == key;
 }
 
 /* t2 before t1, because of the read `op`. */

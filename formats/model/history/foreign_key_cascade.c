@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "base/search.h"
 #include "server/flavour.h"
 #include "trace/record.h"
 #include "trace/value.h"
@@ -323,16 +324,8 @@ static int by_txn(const void *a, const void *b)
 /* Was what the transaction's statement `number` wrote taken back before its statement `now`? */
 static bool taken_back(const struct cascades *c, uint32_t txn, uint32_t number, uint32_t now)
 {
-	size_t low = 0, high = c->history->undo_count;
+	size_t low = FIRST_WHERE(i, 0, c->history->undo_count, c->undos[i].txn >= txn);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (c->undos[middle].txn < txn)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (; low < c->history->undo_count && c->undos[low].txn == txn; low++)
 		if (c->undos[low].from < number && number < c->undos[low].to &&
 			c->undos[low].to < now)
@@ -592,7 +585,7 @@ static void delete_from(struct cascades *c, uint32_t version, unsigned depth)
 	for (size_t i = 0; i < c->follow_count; i++) {
 		struct follow *f = &c->follows[i];
 		struct place at = {0};
-		size_t low = 0, high = f->place_count;
+		size_t low;
 		enum found found;
 
 		if (f->parent != table || h->tables[f->child].unseen_writes)
@@ -606,14 +599,7 @@ static void delete_from(struct cascades *c, uint32_t version, unsigned depth)
 		if (found != FOUND_IT)
 			continue;
 		at.hash = hash_bytes(c->value.data, c->value.len);
-		while (low < high) {
-			size_t middle = low + (high - low) / 2;
-
-			if (f->places[middle].hash < at.hash)
-				low = middle + 1;
-			else
-				high = middle;
-		}
+		low = FIRST_WHERE(k, 0, f->place_count, f->places[k].hash >= at.hash);
 		for (; low < f->place_count && f->places[low].hash == at.hash &&
 			!h->tables[f->child].unseen_writes;
 			low++)

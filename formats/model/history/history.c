@@ -5,6 +5,7 @@
 
 #include "base/bug.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "model/history/build.h"
 #include "model/history/load.h"
 
@@ -306,17 +307,7 @@ static uint32_t number_of(const struct history *history, uint32_t stmt)
 
 static uint32_t first_undo(const struct history *history, uint32_t txn)
 {
-	uint32_t low = 0, high = history->undo_count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (history->undos[middle].txn < txn)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return FIRST_WHERE(i, 0, history->undo_count, history->undos[i].txn >= txn);
 }
 
 bool history_is_taken_back(const struct history *history, const struct history_op *write, uint32_t stmt)

@@ -8,6 +8,12 @@
 
 #include "base/bug.h"
 #include "base/mem.h"
+#include "base/search.h"
+
+uint32_t values_first_dup(const struct values *values, uint32_t item)
+{
+	return FIRST_WHERE(i, 0, values->dup_count, values->dups[i].item >= item);
+}
 
 void values_release(struct values *values)
 {

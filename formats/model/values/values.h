@@ -164,6 +164,8 @@ struct values {
 };
 
 void values_release(struct values *values);
+/* The place in dups of the first further write of the item, where it has several. */
+uint32_t values_first_dup(const struct values *values, uint32_t item);
 /* Asserts the invariants; O(size). */
 void values_check(const struct values *values);
 /* The atom as the input wrote it. */

@@ -88,6 +88,9 @@ bool large_decimal_as_int_refused(struct run *run, const struct decimal *d)
 bool double_as_int_refused(struct run *run, double d, bool cut)
 {
 	return run_refuses(run, LIMIT_MYSQL80_CAST_DOUBLE_AS_INTEGER, cut && rint(d) != d) ||
+	       /* IF(x, ABS(d), GREATEST(e, d)) */
+	       run_refuses(run, LIMIT_GREATEST_OR_LEAST_WITH_FRACTIONS_AS_INTEGER,
+		       cut && rint(d) != d && run->env->flavour == SQL_MARIADB) ||
 	       run_refuses(run, LIMIT_MYSQL_LARGE_DOUBLE_AS_INTEGER, fabs(rint(d)) > 9e18);
 }
 

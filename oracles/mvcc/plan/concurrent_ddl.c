@@ -10,6 +10,7 @@
  */
 #include "mvcc/plan/concurrent_ddl.h"
 
+#include "base/search.h"
 #include "mvcc/plan/definitions.h"
 #include "mvcc/plan/plan.h"
 #include "mvcc/plan/session_settings.h"
@@ -138,18 +139,9 @@ static bool overlaps(const struct mvcc *m, uint32_t change, uint32_t stmt)
 static uint32_t first_beside(struct mvcc *m, uint32_t change)
 {
 	uint64_t begin = m->schedule->stmts[change].in->record.begin_seq;
-	size_t low = 0, high = m->schedule->stmt_count;
 
 	find_last_answers(m);
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (m->last_answers[middle] > begin)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return (uint32_t)low;
+	return (uint32_t)FIRST_WHERE(i, 0, m->schedule->stmt_count, m->last_answers[i] > begin);
 }
 
 static bool is_before(const struct mvcc *m, uint32_t stmt, uint32_t change)

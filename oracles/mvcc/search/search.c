@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/bug.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "mvcc/execute/disconnects.h"
 #include "mvcc/execute/execute.h"
 #include "mvcc/execute/final_rows.h"
@@ -940,19 +941,11 @@ static void go_back(struct mvcc *m, uint32_t event, const struct state_mark *mar
 /* The first choice that is not of an earlier event. */
 static size_t first_choice_of(const struct mvcc *m, uint32_t event)
 {
-	size_t low = 0, high = m->search.choice_count;
+	size_t count = m->search.choice_count;
 
-	if (high && m->search.choices[high - 1].event < event)
-		return high;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (m->search.choices[middle].event < event)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	if (count && m->search.choices[count - 1].event < event)
+		return count;
+	return FIRST_WHERE(i, 0, count, m->search.choices[i].event >= event);
 }
 
 /* `failing`: the search is looking for another way, and the choices are those of its way so far. */

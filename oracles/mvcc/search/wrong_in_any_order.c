@@ -11,6 +11,7 @@
  */
 #include "mvcc/search/wrong_in_any_order.h"
 
+#include "base/search.h"
 #include "mvcc/execute/execute.h"
 #include "mvcc/execute/transaction_control.h"
 #include "mvcc/execute/write.h"
@@ -87,22 +88,14 @@ static bool is_settled(const struct mvcc *m, const struct order_free *c, uint32_
 /* The first writer whose transaction, or that of one before it, may be neither. */
 static size_t first_unsettled(const struct mvcc *m, const struct order_free *c, uint64_t moment)
 {
-	size_t low = 0, high = c->writer_count;
 	uint32_t stmt = m->search.first_open && m->search.first_open < m->store.txn_count
 				? m->schedule->txns[m->search.first_open - 1].first_stmt
 				: EXECUTION_NONE;
 
 	if (m->search.choices_lost || stmt == EXECUTION_NONE)
 		return 0;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (c->over[middle] < moment && c->writers[middle] < stmt)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return FIRST_WHERE(
+		i, 0, c->writer_count, c->over[i] >= moment || c->writers[i] >= stmt);
 }
 
 /* ---- the writes of a row ---- */
