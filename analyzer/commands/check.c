@@ -5,6 +5,7 @@
 #include "base/output.h"
 #include "commands/commands.h"
 #include "commands/judge_histories.h"
+#include "commands/output_path.h"
 
 enum { SHEETS_MAX = 16 };
 
@@ -79,13 +80,9 @@ static enum exit_status check_run(const struct command *command, int argc, char 
 static const struct option_def check_table[] = {
 	HISTORIES_OPTIONS(struct check_options, histories),
 	OPTION_HEADING("Output"),
-	{.name = "format",
-		.letter = 'f',
-		OPTION_CHOICE(struct check_options, format),
-		.choices = check_output_formats,
-		.preset = "text",
-		.help = "on standard output: text for people, JSON, JSON lines, JUnit or TAP for a "
-			"build server, SARIF for code hosts, the witnesses as graphs, or a page"},
+	FORMAT_OPTION(struct check_options, check_output_formats,
+		"on standard output: text for people, JSON, JSON lines, JUnit or TAP for a "
+		"build server, SARIF for code hosts, the witnesses as graphs, or a page"),
 	{.name = "output",
 		.letter = 'o',
 		.argument = "FORMAT:FILE",

@@ -175,13 +175,9 @@ static enum exit_status corpus_run(const struct command *command, int argc, char
 }
 
 static const struct option_def corpus_table[] = {
-	{.name = "format",
-		.letter = 'f',
-		OPTION_CHOICE(struct corpus_options, format),
-		.choices = format_words,
-		.preset = "text",
-		.help = "tables for people, one JSON document, JUnit for a build server, or a "
-			"page (html; of a comparison)"},
+	FORMAT_OPTION(struct corpus_options, format_words,
+		"tables for people, one JSON document, JUnit for a build server, or a "
+		"page (html; of a comparison)"),
 	{.name = "all",
 		.letter = 'a',
 		OPTION_FLAG(struct corpus_options, all),

@@ -109,12 +109,8 @@ static enum exit_status diff_run(const struct command *command, int argc, char *
 
 static const struct option_def diff_table[] = {
 	OPTION_HEADING("Output"),
-	{.name = "format",
-		.letter = 'f',
-		OPTION_CHOICE(struct diff_options, format),
-		.choices = format_words,
-		.preset = "text",
-		.help = "side by side for people, one JSON document, or a page for the browser"},
+	FORMAT_OPTION(struct diff_options, format_words,
+		"side by side for people, one JSON document, or a page for the browser"),
 	{.name = "brief",
 		.letter = 'b',
 		OPTION_FLAG(struct diff_options, brief),

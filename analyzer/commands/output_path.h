@@ -18,6 +18,13 @@ bool target_allowed(
 bool target_open(
 	const char *path, const char *const *inputs, size_t count, struct err *err) MUST_CHECK;
 
+/* --format of standard output: `words` are the choices, "text" is the first. */
+#define FORMAT_OPTION(struct_type, words, what)                                                    \
+	{                                                                                          \
+		.name = "format", .letter = 'f', OPTION_CHOICE(struct_type, format),               \
+		.choices = words, .preset = "text", .help = what                                   \
+	}
+
 #define TARGET_OPTION(struct_type, member)                                                         \
 	{                                                                                          \
 		.name = "output", .letter = 'o', .argument = "FILE",                               \

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "commands/commands.h"
+#include "commands/output_path.h"
 #include "commands/record_filter.h"
 #include "commands/trace_input.h"
 #include "report/describe_record.h"
@@ -701,13 +702,9 @@ static const struct option_def show_table[] = {
 		.min = 1,
 		.help = "stop after N records"},
 	OPTION_HEADING("Output"),
-	{.name = "format",
-		.letter = 'f',
-		OPTION_CHOICE(struct show_options, format),
-		.choices = format_words,
-		.preset = "text",
-		.help = "the timeline as text; all fields as one JSON document; or one JSON object "
-			"a line"},
+	FORMAT_OPTION(struct show_options, format_words,
+		"the timeline as text; all fields as one JSON document; or one JSON object "
+		"a line"),
 	{.name = "layout",
 		OPTION_CHOICE(struct show_options, layout),
 		.choices = layout_words,

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "commands/commands.h"
+#include "commands/output_path.h"
 #include "commands/trace_input.h"
 #include "model/execution/execution.h"
 #include "out/text_table.h"
@@ -723,12 +724,8 @@ static enum exit_status stats_run(const struct command *command, int argc, char 
 
 static const struct option_def stats_table[] = {
 	OPTION_HEADING("Output"),
-	{.name = "format",
-		.letter = 'f',
-		OPTION_CHOICE(struct stats_options, format),
-		.choices = format_words,
-		.preset = "text",
-		.help = "tables for people, or one JSON document with every number"},
+	FORMAT_OPTION(struct stats_options, format_words,
+		"tables for people, or one JSON document with every number"),
 	{.name = "top",
 		.argument = "N",
 		OPTION_UINT(struct stats_options, top),

@@ -2,6 +2,7 @@
 /* Literals and variables compiled. */
 #include <math.h>
 
+#include "base/chars.h"
 #include "eval/compile.h"
 #include "eval/limits/guards.h"
 #include "eval/value/temporal.h"
@@ -88,11 +89,6 @@ static struct node *literal_string(
 		eval_string(text, collation));
 }
 
-static int hex_digit(char ch)
-{
-	return ch <= '9' ? ch - '0' : (ch | 32) - 'a' + 10;
-}
-
 static struct node *literal_bytes(struct compiler *c, const struct sql_expr *e, struct span digits)
 {
 	uint32_t bits = e->u.literal.kind == SQL_LIT_HEX ? 4 : 1;
@@ -105,7 +101,7 @@ static struct node *literal_bytes(struct compiler *c, const struct sql_expr *e, 
 		size_t from_end = (digits.len - 1 - i) * bits;
 		char *byte = &bytes[len - 1 - from_end / 8];
 
-		*byte = (char)(*byte | hex_digit(digits.ptr[i]) << (from_end % 8));
+		*byte = (char)(*byte | char_hex_value(digits.ptr[i]) << (from_end % 8));
 	}
 	if (e->u.literal.charset.ptr) {
 		n = literal_string(c, e, span_of(bytes, len), e->u.literal.charset);

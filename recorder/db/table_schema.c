@@ -120,11 +120,14 @@ static uint32_t read_key_columns(const struct reading *r, MYSQL_RES *result, MYS
 	return count;
 }
 
-static bool read_keys(const struct reading *r)
+/* Reads one key, whose first column is *row; *row: the first of the next.  False: it is not for the list. */
+typedef bool read_key_fn(const struct reading *r, MYSQL_RES *result, MYSQL_ROW *row, struct buf *out);
+
+/* The list of what `read_key` makes of the query's rows. */
+static bool read_list(
+	const struct reading *r, const char *query, read_key_fn *read_key, struct buf *out)
 {
-	MYSQL_RES *result = ask(r, "select index_name, non_unique, column_name from "
-				   "information_schema.statistics where table_schema = ? and "
-				   "table_name = ? order by index_name, seq_in_index");
+	MYSQL_RES *result = ask(r, query);
 	struct buf keys = BUF_INIT;
 	uint32_t count = 0;
 	MYSQL_ROW row;
@@ -132,36 +135,48 @@ static bool read_keys(const struct reading *r)
 	if (!result)
 		return false;
 	row = mysql_fetch_row(result);
-	while (row) {
-		struct buf numbers = BUF_INIT, names = BUF_INIT, head = BUF_INIT;
-		bool primary = strcmp(row[0], "PRIMARY") == 0;
-		msgpack_packer pk = pack_into(&head);
-		uint32_t width;
-
-		msgpack_pack_array(&pk, 3);
-		pack_str(&pk, answer_field(result, row, 0));
-		pack_bool(&pk, row[1] && row[1][0] == '0');
-		width = read_key_columns(r, result, &row, &numbers, &names);
-		if (primary) {
-			add_list(&r->out->primary_key, width, &numbers);
-			buf_add_span(&r->out->primary_names, buf_span(&names));
-		} else {
-			buf_add_span(&keys, buf_span(&head));
-			add_list(&keys, width, &numbers);
-			count++;
-		}
-		buf_release(&numbers);
-		buf_release(&names);
-		buf_release(&head);
-	}
+	while (row)
+		count += read_key(r, result, &row, &keys);
 	mysql_free_result(result);
-	add_list(&r->out->keys, count, &keys);
+	add_list(out, count, &keys);
 	buf_release(&keys);
 	return true;
 }
 
-/* One foreign key, whose first column is *row; *row: the first of the next. */
-static void read_foreign_key(const struct reading *r, MYSQL_RES *result, MYSQL_ROW *row, struct buf *out)
+/* The primary key has a place of its own. */
+static bool read_key(const struct reading *r, MYSQL_RES *result, MYSQL_ROW *row, struct buf *out)
+{
+	struct buf numbers = BUF_INIT, names = BUF_INIT, head = BUF_INIT;
+	bool primary = strcmp((*row)[0], "PRIMARY") == 0;
+	msgpack_packer pk = pack_into(&head);
+	uint32_t width;
+
+	msgpack_pack_array(&pk, 3);
+	pack_str(&pk, answer_field(result, *row, 0));
+	pack_bool(&pk, (*row)[1] && (*row)[1][0] == '0');
+	width = read_key_columns(r, result, row, &numbers, &names);
+	if (primary) {
+		add_list(&r->out->primary_key, width, &numbers);
+		buf_add_span(&r->out->primary_names, buf_span(&names));
+	} else {
+		buf_add_span(out, buf_span(&head));
+		add_list(out, width, &numbers);
+	}
+	buf_release(&numbers);
+	buf_release(&names);
+	buf_release(&head);
+	return !primary;
+}
+
+static bool read_keys(const struct reading *r)
+{
+	return read_list(r,
+		"select index_name, non_unique, column_name from information_schema.statistics "
+		"where table_schema = ? and table_name = ? order by index_name, seq_in_index",
+		read_key, &r->out->keys);
+}
+
+static bool read_foreign_key(const struct reading *r, MYSQL_RES *result, MYSQL_ROW *row, struct buf *out)
 {
 	struct buf mine = BUF_INIT, theirs = BUF_INIT, target = BUF_INIT, rules = BUF_INIT;
 	msgpack_packer pk = pack_into(out), numbers = pack_into(&mine), names = pack_into(&theirs);
@@ -190,11 +205,12 @@ static void read_foreign_key(const struct reading *r, MYSQL_RES *result, MYSQL_R
 	buf_release(&theirs);
 	buf_release(&target);
 	buf_release(&rules);
+	return true;
 }
 
 static bool read_foreign_keys(const struct reading *r)
 {
-	MYSQL_RES *result = ask(r,
+	return read_list(r,
 		"select k.constraint_name, k.column_name, k.referenced_table_schema, "
 		"k.referenced_table_name, k.referenced_column_name, r.delete_rule, r.update_rule "
 		"from information_schema.key_column_usage k join "
@@ -202,20 +218,8 @@ static bool read_foreign_keys(const struct reading *r)
 		"k.constraint_schema and r.constraint_name = k.constraint_name and r.table_name = "
 		"k.table_name where k.table_schema = ? and k.table_name = ? and "
 		"k.referenced_table_name is not null order by k.constraint_name, "
-		"k.ordinal_position");
-	struct buf keys = BUF_INIT;
-	uint32_t count = 0;
-	MYSQL_ROW row;
-
-	if (!result)
-		return false;
-	row = mysql_fetch_row(result);
-	for (; row; count++)
-		read_foreign_key(r, result, &row, &keys);
-	mysql_free_result(result);
-	add_list(&r->out->foreign_keys, count, &keys);
-	buf_release(&keys);
-	return true;
+		"k.ordinal_position",
+		read_foreign_key, &r->out->foreign_keys);
 }
 
 /* What the server does not say is no failure. */

@@ -6,6 +6,7 @@
  */
 #include <math.h>
 #include <string.h>
+#include "base/chars.h"
 #include "eval/change/change.h"
 #include "eval/limits/value_guards.h"
 #include "eval/operator/arithmetic.h"
@@ -68,23 +69,18 @@ static wide wide_of_decimal(const struct decimal *d)
 	return r.neg ? -w : w;
 }
 
-static bool is_blank(char c)
-{
-	return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 /* The number in a string: 0 none, 1 the whole string, 2 its start. */
 static int read_number(struct span s, struct decimal *d, bool *overflow)
 {
 	size_t start = 0, used;
 
-	while (start < s.len && is_blank(s.ptr[start]))
+	while (start < s.len && char_is_blank(s.ptr[start]))
 		start++;
 	used = decimal_parse(span_of(s.ptr + start, s.len - start), d, overflow);
 	if (!used)
 		return 0;
 	for (size_t i = start + used; i < s.len; i++) {
-		if (!is_blank(s.ptr[i]))
+		if (!char_is_blank(s.ptr[i]))
 			return 2;
 	}
 	return 1;
@@ -200,7 +196,7 @@ static struct eval_value assign_real(struct column_assign *s, const struct eval_
 		s->from->kind != EVAL_T_SET) {
 		d = text_to_double(v->s, &used);
 		only_blanks = used == 0;
-		for (; used < v->s.len && is_blank(v->s.ptr[used]); used++)
+		for (; used < v->s.len && char_is_blank(v->s.ptr[used]); used++)
 			;
 		if (fabs(d) == __DBL_MAX__)
 			complain(s, 1264, "out of range");
@@ -267,7 +263,7 @@ static struct eval_value assign_text(struct column_assign *s, const struct eval_
 	if (fits < text.len) {
 		size_t end = text.len;
 
-		while (!binary && end > fits && is_blank(text.ptr[end - 1]))
+		while (!binary && end > fits && char_is_blank(text.ptr[end - 1]))
 			end--;
 		if (assign_long_text_refused(s, v, text, fits, end))
 			return EVAL_NULL_VALUE;

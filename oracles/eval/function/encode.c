@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Numbers and bytes written as texts, and back: FORMAT, CONV, CHAR, TO_BASE64, INET_ATON, STR_TO_DATE. */
-#include <ctype.h>
 #include <string.h>
 
+#include "base/chars.h"
 #include "eval/compile.h"
 #include "eval/limits/guards.h"
 #include "eval/limits/value_guards.h"
@@ -88,7 +88,7 @@ static struct eval_value run_conv(const struct node *n, struct frame *f)
 			return EVAL_NULL_VALUE;
 		for (size_t i = 0; i < s.len; i++) {
 			char c = s.ptr[i];
-			uint32_t digit = c >= '0' && c <= '9'   ? (uint32_t)(c - '0')
+			uint32_t digit = char_is_digit(c)       ? (uint32_t)(c - '0')
 					 : c >= 'a' && c <= 'z' ? (uint32_t)(c - 'a') + 10
 					 : c >= 'A' && c <= 'Z' ? (uint32_t)(c - 'A') + 10
 								: UINT32_MAX;
@@ -254,7 +254,7 @@ static struct eval_value run_inet_aton(const struct node *n, struct frame *f)
 		} else {
 			byte = byte * 10 + (uint64_t)(s.ptr[i] - '0');
 		}
-		if ((s.ptr[i] != '.' && (s.ptr[i] < '0' || s.ptr[i] > '9')) || byte > 255 || dots > 3)
+		if ((s.ptr[i] != '.' && !char_is_digit(s.ptr[i])) || byte > 255 || dots > 3)
 			return run_gives_up(f->run, LIMIT_INET_ATON_OF_NOT_ADDRESS);
 	}
 	if (dots != 3 || s.ptr[s.len - 1] == '.')
@@ -302,11 +302,11 @@ static bool read_part(struct span s, size_t *at, unsigned most, unsigned *out)
 	unsigned count = 0;
 
 	*out = 0;
-	while (count < most && *at < s.len && isdigit((unsigned char)s.ptr[*at])) {
+	while (count < most && *at < s.len && char_is_digit(s.ptr[*at])) {
 		*out = *out * 10 + (unsigned)(s.ptr[(*at)++] - '0');
 		count++;
 	}
-	return count == most || (count && most == 2 && (*at == s.len || !isdigit((unsigned char)s.ptr[*at])));
+	return count == most || (count && most == 2 && (*at == s.len || !char_is_digit(s.ptr[*at])));
 }
 
 /* The servers read much more than this, by rules of their own. */

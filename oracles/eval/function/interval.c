@@ -2,6 +2,7 @@
 /* Adding to dates and times: + INTERVAL, DATE_ADD, ADDTIME and the like. */
 #include <stdlib.h>
 
+#include "base/chars.h"
 #include "eval/compile.h"
 #include "eval/function/time.h"
 #include "eval/limits/guards.h"
@@ -30,9 +31,9 @@ static bool read_numbers(struct span s, uint32_t count, int64_t *out, bool *neg,
 	while (i < s.len && found < 5) {
 		uint32_t digits = 0;
 
-		if (s.ptr[i] < '0' || s.ptr[i] > '9')
+		if (!char_is_digit(s.ptr[i]))
 			return false;
-		for (; i < s.len && s.ptr[i] >= '0' && s.ptr[i] <= '9'; i++, digits++) {
+		for (; i < s.len && char_is_digit(s.ptr[i]); i++, digits++) {
 			if (digits > 9)
 				return false;
 			numbers[found] = numbers[found] * 10 + (s.ptr[i] - '0');

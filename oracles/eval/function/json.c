@@ -7,6 +7,7 @@
  * A result is a text of type EVAL_T_JSON with either server: one JSON value among others, which only
  * compile_json_compare() compares.
  */
+#include "base/chars.h"
 #include "eval/compile.h"
 #include "eval/function/json.h"
 #include "eval/limits/guards.h"
@@ -36,7 +37,7 @@ bool calls_function(const struct node *n, const char *name)
 static bool is_name(char ch, bool first)
 {
 	return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || ch == '_' ||
-	       (!first && ch >= '0' && ch <= '9');
+	       (!first && char_is_digit(ch));
 }
 
 /* $.name."any name"[7]: what all servers read alike. */
@@ -54,7 +55,7 @@ static bool read_path(struct span s, struct path *path)
 			return false;
 		*leg = (struct leg){.key = SPAN_NONE};
 		if (s.ptr[at] == '[') {
-			for (start = ++at; at < s.len && s.ptr[at] >= '0' && s.ptr[at] <= '9'; at++)
+			for (start = ++at; at < s.len && char_is_digit(s.ptr[at]); at++)
 				leg->index = leg->index * 10 + (uint32_t)(s.ptr[at] - '0');
 			if (at == start || at - start > 6 || at == s.len || s.ptr[at++] != ']')
 				return false;
@@ -612,7 +613,7 @@ bool json_may_be_other(const struct json_node *v)
 		return true;
 	if (at < s.len && s.ptr[at] == '-')
 		at++;
-	while (at < s.len && s.ptr[at] >= '0' && s.ptr[at] <= '9')
+	while (at < s.len && char_is_digit(s.ptr[at]))
 		at++;
 	return at && at < s.len && (s.ptr[at] == '-' || s.ptr[at] == ':');
 }

@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "base/chars.h"
 #include "base/regex.h"
 #include "eval/compile.h"
 #include "eval/limits/guards.h"
@@ -62,7 +63,7 @@ static void add_replacement(
 			if (++i >= with.len)
 				break;
 			c = with.ptr[i];
-			if (c >= '0' && c <= '9') {
+			if (char_is_digit(c)) {
 				unsigned group = (unsigned)(c - '0');
 
 				if (group < match->count && match->from[group] != SIZE_MAX)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Texts in other notations: HEX, UNHEX, BIN, OCT, QUOTE. */
+#include "base/chars.h"
 #include "eval/compile.h"
 #include "eval/function/string.h"
 #include "eval/limits/guards.h"
@@ -29,14 +30,6 @@ static struct eval_value run_hex(const struct node *n, struct frame *f)
 	return buf_result(n, f, &text);
 }
 
-static int hex_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = (char)(c | 32);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static struct eval_value run_unhex(const struct node *n, struct frame *f)
 {
 	struct eval_value v = node_run(n->args[0], f);
@@ -48,7 +41,7 @@ static struct eval_value run_unhex(const struct node *n, struct frame *f)
 		return v;
 	s = to_text(f->run, &n->args[0]->type, &v);
 	for (size_t i = 0; i < s.len; i++) {
-		int digit = hex_value(s.ptr[i]);
+		int digit = char_hex_value(s.ptr[i]);
 
 		if (digit < 0) {
 			buf_release(&text);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Limits of what is assigned to a column. */
-#include <ctype.h>
 #include <string.h>
 
+#include "base/chars.h"
 #include "eval/change/change.h"
 #include "eval/limits/value_guards.h"
 #include "eval/value/release.h"
@@ -11,11 +11,6 @@
 static bool is_integer(const struct eval_value *v)
 {
 	return v->kind == EVAL_INT || v->kind == EVAL_UINT;
-}
-
-static bool is_blank(char c)
-{
-	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
 static bool ends_in(struct span s, char c)
@@ -33,16 +28,16 @@ static bool odd_number(const struct eval_value *v)
 
 	if (v->kind != EVAL_STRING)
 		return false;
-	if (v->collation == COLLATION_BINARY && s.len && is_blank(s.ptr[s.len - 1]))
+	if (v->collation == COLLATION_BINARY && s.len && char_is_blank(s.ptr[s.len - 1]))
 		return true;
 	for (size_t i = 0; i + 4 < s.len; i++) {
-		if ((s.ptr[i] | 32) == 'e' && s.ptr[i + 1] == '-' && isdigit((unsigned char)s.ptr[i + 2]) &&
-			isdigit((unsigned char)s.ptr[i + 3]) && isdigit((unsigned char)s.ptr[i + 4]))
+		if ((s.ptr[i] | 32) == 'e' && s.ptr[i + 1] == '-' && char_is_digit(s.ptr[i + 2]) &&
+			char_is_digit(s.ptr[i + 3]) && char_is_digit(s.ptr[i + 4]))
 			return true;
 		if ((s.ptr[i] | 32) == 'e') {
 			size_t digits = s.ptr[i + 1] == '+';
 
-			while (i + 1 + digits < s.len && isdigit((unsigned char)s.ptr[i + 1 + digits]))
+			while (i + 1 + digits < s.len && char_is_digit(s.ptr[i + 1 + digits]))
 				digits++;
 			if (digits > 9)
 				return true;
@@ -82,7 +77,7 @@ static bool begins_with_line_end(struct span s)
 
 	while (i < s.len && (s.ptr[i] == ' ' || s.ptr[i] == '\t'))
 		i++;
-	return i < s.len && is_blank(s.ptr[i]);
+	return i < s.len && char_is_blank(s.ptr[i]);
 }
 
 static bool two_dots(struct span s)
@@ -96,7 +91,7 @@ static bool two_dots(struct span s)
 static bool blank_exponent(struct span s)
 {
 	for (size_t i = 0; i + 2 < s.len; i++) {
-		if ((s.ptr[i] | 32) == 'e' && is_blank(s.ptr[i + 1]))
+		if ((s.ptr[i] | 32) == 'e' && char_is_blank(s.ptr[i + 1]))
 			return true;
 	}
 	return false;
@@ -251,7 +246,7 @@ bool assign_bit_refused(const struct column_assign *s, const struct eval_value *
 static bool is_year(struct span s)
 {
 	for (size_t i = 0; i < s.len; i++) {
-		if (!isdigit((unsigned char)s.ptr[i]))
+		if (!char_is_digit(s.ptr[i]))
 			return false;
 	}
 	return memcmp(s.ptr, "1901", 4) >= 0 || !memcmp(s.ptr, "0000", 4);

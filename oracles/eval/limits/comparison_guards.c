@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/chars.h"
 #include "eval/limits/guards.h"
 #include "eval/limits/value_guards.h"
 #include "eval/operator/comparison.h"
@@ -73,7 +74,7 @@ static bool is_fraction(struct span s)
 	if (s.len && (s.ptr[0] != '.' || s.len == 1 || s.len > 7))
 		return false;
 	for (size_t i = 1; i < s.len; i++) {
-		if (s.ptr[i] < '0' || s.ptr[i] > '9')
+		if (!char_is_digit(s.ptr[i]))
 			return false;
 	}
 	return true;
@@ -92,7 +93,7 @@ static bool is_date_text(const struct node *n)
 		(s.len > SECOND && !is_fraction(span_of(s.ptr + SECOND, s.len - SECOND))))
 		return false;
 	for (size_t i = 0; i < s.len && i < SECOND; i++) {
-		if (form[i] == '0' ? s.ptr[i] < '0' || s.ptr[i] > '9' : s.ptr[i] != form[i])
+		if (form[i] == '0' ? !char_is_digit(s.ptr[i]) : s.ptr[i] != form[i])
 			return false;
 	}
 	t.year = (uint16_t)((s.ptr[0] - '0') * 1000 + (s.ptr[1] - '0') * 100 +
@@ -242,7 +243,7 @@ bool compared_bits_refused(struct run *run, const struct compared *a, const stru
 static bool has_digit(struct span s)
 {
 	for (size_t i = 0; i < s.len; i++) {
-		if (s.ptr[i] >= '0' && s.ptr[i] <= '9')
+		if (char_is_digit(s.ptr[i]))
 			return true;
 	}
 	return false;

@@ -4,14 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/chars.h"
 #include "eval/limits/value_guards.h"
 #include "eval/value/release.h"
 #include "eval/value/temporal.h"
-
-static bool is_blank(char c)
-{
-	return c == ' ' || (c >= '\t' && c <= '\r');
-}
 
 /* Constants of the condition may have been converted when the statement was prepared. */
 bool truncation_refused(struct run *run)
@@ -28,7 +24,7 @@ static bool is_whole_number(struct span s)
 	size_t first = s.len && s.ptr[0] == '-';
 
 	for (size_t i = first; i < s.len; i++) {
-		if (s.ptr[i] < '0' || s.ptr[i] > '9')
+		if (!char_is_digit(s.ptr[i]))
 			return false;
 	}
 	return s.len > first && s.len <= DIGITS_MAX;
@@ -39,7 +35,7 @@ static bool begins_in_nbsp(struct span s)
 {
 	size_t i = 0;
 
-	while (i < s.len && is_blank(s.ptr[i]))
+	while (i < s.len && char_is_blank(s.ptr[i]))
 		i++;
 	return i < s.len && s.ptr[i] == (char)0xa0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Limits of x IN (list): args[0] is x. */
+#include "base/chars.h"
 #include "eval/limits/guards.h"
 #include "eval/limits/value_guards.h"
 #include "eval/operator/comparison.h"
@@ -55,7 +56,7 @@ static bool is_short_integer(const struct node *n)
 	if (!n->literal || n->type.hybrid || n->u.value.kind != EVAL_STRING || !n->u.value.s.len || n->u.value.s.len > 15)
 		return false;
 	for (size_t i = 0; i < n->u.value.s.len; i++) {
-		if (n->u.value.s.ptr[i] < '0' || n->u.value.s.ptr[i] > '9')
+		if (!char_is_digit(n->u.value.s.ptr[i]))
 			return false;
 	}
 	return true;

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "base/chars.h"
 #include "eval/compile.h"
 #include "eval/operator/comparison.h"
 
@@ -65,7 +66,7 @@ static bool has_date(struct compiler *c, const struct node *value)
 	for (size_t i = 0; i < v.s.len; i++) {
 		if (v.s.ptr[i] == '-' && digits)
 			return true;
-		digits += v.s.ptr[i] >= '0' && v.s.ptr[i] <= '9';
+		digits += char_is_digit(v.s.ptr[i]);
 	}
 	return digits >= DIGITS;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Limits of FROM, HAVING, LIMIT, WITH and of queries around queries, when they are compiled. */
+#include "base/chars.h"
 #include "eval/limits/guards.h"
 #include "eval/operator/comparison.h"
 #include "eval/query/query.h"
@@ -48,7 +49,7 @@ static bool is_rounded_in(const struct node *constant, const struct eval_type *c
 	for (size_t i = 0; i < constant->u.value.s.len; i++) {
 		char byte = constant->u.value.s.ptr[i];
 
-		if (byte == '.' || (!type_is_temporal(column) && (byte < '0' || byte > '9')))
+		if (byte == '.' || (!type_is_temporal(column) && (!char_is_digit(byte))))
 			return true;
 	}
 	return false;

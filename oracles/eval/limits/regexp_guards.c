@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/chars.h"
 #include "eval/limits/guards.h"
 #include "eval/limits/value_guards.h"
 #include "eval/operator/comparison.h"
@@ -19,12 +20,12 @@ static size_t quantifier_end(struct span s, size_t i)
 {
 	size_t digits = 0;
 
-	for (; i < s.len && s.ptr[i] >= '0' && s.ptr[i] <= '9'; i++)
+	for (; i < s.len && char_is_digit(s.ptr[i]); i++)
 		digits++;
 	if (!digits || digits > 3)
 		return 0;
 	if (i < s.len && s.ptr[i] == ',') {
-		for (digits = 0, i++; i < s.len && s.ptr[i] >= '0' && s.ptr[i] <= '9'; i++)
+		for (digits = 0, i++; i < s.len && char_is_digit(s.ptr[i]); i++)
 			digits++;
 		if (digits > 3)
 			return 0;
@@ -51,7 +52,7 @@ static size_t posix_end(struct span s, size_t i)
 
 static bool is_word(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (char_is_digit(c));
 }
 
 /* A class, `i` after its bracket; the end, or 0: not modelled. */
@@ -127,7 +128,7 @@ static bool modelled(struct span s, bool mysql)
 				return false;
 			/* A group's number of several digits, or one and a digit, or an octal one. */
 			if (s.ptr[i + 1] >= '1' && s.ptr[i + 1] <= '9' && i + 2 < s.len &&
-				s.ptr[i + 2] >= '0' && s.ptr[i + 2] <= '9')
+				char_is_digit(s.ptr[i + 2]))
 				return false;
 			i += 2;
 			break;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/chars.h"
 #include "eval/limits/value_guards.h"
 
 #include "base/bug.h"
@@ -372,15 +373,10 @@ void float_print(float f, struct buf *out)
 	print_digits(f < 0, digits, count, exponent + 1, out);
 }
 
-static bool is_blank(char c)
-{
-	return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 /* Nothing but blanks from `from` on. */
 static bool only_blanks(struct span s, size_t from)
 {
-	while (from < s.len && is_blank(s.ptr[from]))
+	while (from < s.len && char_is_blank(s.ptr[from]))
 		from++;
 	return from >= s.len;
 }
@@ -391,7 +387,7 @@ double text_to_double(struct span s, size_t *used)
 	size_t i = 0, start, n = 0, digits = 0;
 	double d;
 
-	while (i < s.len && is_blank(s.ptr[i]))
+	while (i < s.len && char_is_blank(s.ptr[i]))
 		i++;
 	start = i;
 	if (i < s.len && (s.ptr[i] == '-' || s.ptr[i] == '+'))
@@ -399,7 +395,7 @@ double text_to_double(struct span s, size_t *used)
 	for (bool point = false; i < s.len; i++) {
 		if (s.ptr[i] == '.' && !point)
 			point = true;
-		else if (s.ptr[i] >= '0' && s.ptr[i] <= '9')
+		else if (char_is_digit(s.ptr[i]))
 			digits++;
 		else
 			break;
@@ -413,8 +409,8 @@ double text_to_double(struct span s, size_t *used)
 
 		if (j < s.len && (s.ptr[j] == '-' || s.ptr[j] == '+'))
 			j++;
-		if (j < s.len && s.ptr[j] >= '0' && s.ptr[j] <= '9') {
-			while (j < s.len && s.ptr[j] >= '0' && s.ptr[j] <= '9')
+		if (j < s.len && char_is_digit(s.ptr[j])) {
+			while (j < s.len && char_is_digit(s.ptr[j]))
 				j++;
 			i = j;
 		}
@@ -444,13 +440,13 @@ static struct eval_value text_to_integer(struct run *run, struct span s)
 	bool neg = false, over = false;
 	uint64_t u = 0;
 
-	while (i < s.len && is_blank(s.ptr[i]))
+	while (i < s.len && char_is_blank(s.ptr[i]))
 		i++;
 	text_before_int_refused(run, span_of(s.ptr, i));
 	if (i < s.len && (s.ptr[i] == '-' || s.ptr[i] == '+'))
 		neg = s.ptr[i++] == '-';
 	start = i;
-	for (; i < s.len && s.ptr[i] >= '0' && s.ptr[i] <= '9'; i++) {
+	for (; i < s.len && char_is_digit(s.ptr[i]); i++) {
 		if (__builtin_mul_overflow(u, 10u, &u) ||
 			__builtin_add_overflow(u, (uint64_t)(s.ptr[i] - '0'), &u))
 			over = true;
@@ -625,7 +621,7 @@ struct decimal to_decimal(struct run *run, const struct eval_type *type, const s
 			return decimal_from_uint(hybrid_number(v->s));
 		if (type->kind == EVAL_T_ENUM || type->kind == EVAL_T_SET)
 			return decimal_from_uint(member_number(type, v->s));
-		while (i < v->s.len && is_blank(v->s.ptr[i]))
+		while (i < v->s.len && char_is_blank(v->s.ptr[i]))
 			i++;
 		used = decimal_parse(span_of(v->s.ptr + i, v->s.len - i), &d, &overflow);
 		cut = !used || !only_blanks(v->s, i + used);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Schoolbook arithmetic on words of nine digits; numbers are short. */
+#include "base/chars.h"
 #include "eval/value/decimal.h"
 
 #include <math.h>
@@ -409,7 +410,7 @@ struct decimal decimal_max(uint32_t precision, uint32_t scale, bool neg)
 
 static bool is_digit(struct span s, size_t i)
 {
-	return i < s.len && s.ptr[i] >= '0' && s.ptr[i] <= '9';
+	return i < s.len && char_is_digit(s.ptr[i]);
 }
 
 /* A text while it is read as digits without an exponent. */

@@ -4,6 +4,7 @@
  * printed in MySQL's normal form.  Numbers beyond BIGINT or with many digits, and rare escapes, are
  * refused.
  */
+#include "base/chars.h"
 #include "eval/value/json.h"
 
 #include <math.h>
@@ -39,7 +40,7 @@ static void skip_space(struct json_reader *r)
 
 static bool is_digit(const struct json_reader *r)
 {
-	return r->at < r->end && *r->at >= '0' && *r->at <= '9';
+	return r->at < r->end && char_is_digit(*r->at);
 }
 
 static struct json_node *read_value(struct json_reader *r);

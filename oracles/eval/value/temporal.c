@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* See temporal.h.  The calendar is the proleptic Gregorian one, as in the servers. */
+#include "base/chars.h"
 #include "eval/value/temporal.h"
 
 #include <string.h>
@@ -277,7 +278,7 @@ static uint32_t digits_ahead(const struct time_reader *r)
 {
 	uint32_t n = 0;
 
-	while (r->p + n < r->end && r->p[n] >= '0' && r->p[n] <= '9')
+	while (r->p + n < r->end && char_is_digit(r->p[n]))
 		n++;
 	return n;
 }
@@ -353,7 +354,7 @@ static enum time_parse no_digits(const struct time_reader *r)
 	if (*r->p == '.') /* no seconds, to MySQL */
 		return TIME_UNSURE;
 	for (const char *p = r->p; p < r->end; p++) {
-		if (*p >= '0' && *p <= '9')
+		if (char_is_digit(*p))
 			return TIME_UNSURE;
 	}
 	return TIME_INVALID;
