@@ -84,13 +84,23 @@ static int compare_sorted(const void *pa, const void *pb, void *ctx)
 	return c ? c : (a > b) - (a < b);
 }
 
+/* Rows mostly come in the order of their primary key, which is often what is asked for. */
+static bool is_sorted(const struct sort *s, const uint32_t *index, size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		if (compare_sorted(&index[i - 1], &index[i], (void *)(uintptr_t)s) > 0)
+			return false;
+	}
+	return true;
+}
+
 uint32_t *sort_rows(const struct sort *s, size_t count)
 {
 	uint32_t *index = arena_alloc(s->run->arena, (count + 1) * sizeof(*index));
 
 	for (size_t i = 0; i < count; i++)
 		index[i] = (uint32_t)i;
-	if (count > 1)
+	if (!is_sorted(s, index, count))
 		qsort_r(index, count, sizeof(*index), compare_sorted, (void *)(uintptr_t)s);
 	return index;
 }
