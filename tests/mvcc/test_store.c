@@ -5,6 +5,8 @@
  */
 #include <string.h>
 
+#include "mvcc/store/access_path.h"
+#include "mvcc/store/purge.h"
 #include "mvcc/store/store.h"
 #include "unit.h"
 
@@ -284,5 +286,76 @@ START_TEST(savepoints_are_found_by_name)
 }
 END_TEST
 
-UNIT_MAIN("mvcc_store", views_see_what_whole_copies_hold, a_key_update_is_another_record,
+/* A queue: rows come and go.  Those that are gone for every view are put aside; nothing that a view, a lookup or the
+ * trail could find is. */
+START_TEST(dead_records_are_put_aside)
+{
+	enum { ROWS = 1200 };
+	const uint32_t column = 1;
+	struct purge_limits limits;
+	struct store_path *path;
+	struct store_record *first;
+	struct world w;
+	size_t mark;
+
+	world_open(&w);
+	path = store_path(&w.store, w.table, &column, 1);
+	w.store.event = 1;
+	for (int key = 0; key < ROWS; key++)
+		write_value(&w, 1, key, key % 7);
+	store_commit(&w.store, 1, 1);
+	w.store.event = 2;
+	for (int key = 0; key < ROWS - 10; key++)
+		write_value(&w, 2, key, -1);
+	store_commit(&w.store, 2, 2);
+	first = w.table->records[0];
+	/* A view from before the deletions needs the rows. */
+	w.table->writes = UINT32_MAX;
+	limits = (struct purge_limits){.event = 5, .commits = 1};
+	store_purge(&w.store, &limits);
+	ck_assert_uint_eq(w.table->count, ROWS);
+	/* So does a search that can go back to before them. */
+	w.table->writes = UINT32_MAX;
+	limits = (struct purge_limits){.event = 2, .commits = 2};
+	store_purge(&w.store, &limits);
+	ck_assert_uint_eq(w.table->count, ROWS);
+	/* What is written from here on may be taken back. */
+	w.store.event = 6;
+	w.store.trail.count = 0;
+	mark = w.store.trail.count;
+	write_value(&w, 3, ROWS, 1);
+	write_value(&w, 3, 0, 5);
+	store_rollback(&w.store, 3, 6);
+	w.table->writes = UINT32_MAX;
+	limits = (struct purge_limits){.event = 6, .commits = 2};
+	store_purge(&w.store, &limits);
+	/* Ten rows are there, the rolled back one and the record that it touched. */
+	ck_assert_uint_eq(w.table->count, 12);
+	ck_assert_uint_eq(path->entry_count, 13); /* the touched one under 0 and under 5 */
+	for (int key = ROWS - 10; key < ROWS; key++)
+		ck_assert_int_eq(value_of(store_current(&w.store, record_of(&w, key), 0)), key % 7);
+	ck_assert_uint_eq(w.table->count, 12);
+	/* Back to before the row that was rolled back. */
+	trail_undo(&w.store.trail, mark);
+	ck_assert_uint_eq(w.table->count, 11);
+	ck_assert_ptr_eq(record_of(&w, 0), first);
+	/* A key that was put aside has its old record when it comes again. */
+	write_value(&w, 4, 17, 3);
+	ck_assert_ptr_nonnull(record_of(&w, 17)->newest->previous);
+	ck_assert_uint_eq(w.table->count, 12);
+	store_restore(&w.store);
+	ck_assert_uint_eq(w.table->count, ROWS);
+	for (int key = 0; key < ROWS; key++) {
+		ck_assert_int_eq(value_of(store_visible(&w.store, record_of(&w, key), 0, 1)), key % 7);
+		ck_assert_ptr_eq(w.table->records[record_of(&w, key)->id], record_of(&w, key));
+	}
+	/* The trail counts records as before; the one that had come again is aside once more. */
+	trail_undo(&w.store.trail, mark);
+	ck_assert_uint_eq(w.table->count, ROWS - 1);
+	ck_assert_int_eq(value_of(store_visible(&w.store, record_of(&w, 17), 0, 1)), 17 % 7);
+	world_close(&w);
+}
+END_TEST
+
+UNIT_MAIN("mvcc_store", dead_records_are_put_aside, views_see_what_whole_copies_hold, a_key_update_is_another_record,
 	only_certain_locks_are_kept, savepoints_are_found_by_name)

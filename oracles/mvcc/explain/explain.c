@@ -17,6 +17,7 @@
 #include "mvcc/read/compare_answer.h"
 #include "mvcc/read/visibility.h"
 #include "mvcc/solver.h"
+#include "mvcc/store/purge.h"
 
 enum {
 	ROWS_SHOWN = 8,
@@ -815,6 +816,7 @@ void note_mismatch(struct mvcc *m)
 
 	if (m->search.uncertain)
 		return;
+	store_restore(&m->store); /* the answer may show a row that was put aside */
 	class = class_of(m);
 	if (m->some_not_recorded && (data_alone(m, class) || perhaps_released(m)))
 		return;

@@ -9,6 +9,7 @@
 #include "mvcc/search/search.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/bug.h"
@@ -29,6 +30,7 @@
 #include "mvcc/search/state_digest.h"
 #include "mvcc/search/wrong_in_any_order.h"
 #include "mvcc/solver.h"
+#include "mvcc/store/purge.h"
 #include "mvcc/unknown/forget.h"
 #include "server/errors.h"
 
@@ -43,6 +45,7 @@ enum {
 	CLOSE_EVERY = 32,      /* new choices after which all are looked at */
 	TRAIL_TRIM = 65536,    /* entries past which the search cannot go back */
 	WORK_EVENT = 500,      /* an event costs as much as so many rows, or as those that there are */
+	UNBEGUN_MAX = 4096,    /* transactions that have not begun, behind which there is none that has */
 	BUDGET_QUICK = 200,    /* ... in a phase before the last, or where it would take too long */
 	BUDGET_FLIP = 500,    /* ... that changes one choice only, and what follows for those concerned */
 	FLIP_POINTS_MAX = 256, /* ... of the latest */
@@ -112,7 +115,7 @@ static uint32_t choose_in(struct mvcc *m, enum choice_scope to_whom, uint32_t tx
 
 uint32_t choose(struct mvcc *m, uint32_t options)
 {
-	return choose_in(m, SCOPE_ALL, STORE_NONE, options, false);
+	return choose_in(m, SCOPE_ALL, m->now.txn, options, false);
 }
 
 uint32_t choose_for(struct mvcc *m, uint32_t txn, uint32_t options)
@@ -134,7 +137,6 @@ static enum choice_scope scope(const struct choice *p)
  * numbered as their first statements were sent, so that after many that have not begun there is none that has. */
 static uint32_t oldest_began(const struct mvcc *m)
 {
-	enum { UNBEGUN_MAX = 4096 };
 	uint32_t oldest = STORE_NONE, unbegun = 0;
 
 	for (uint32_t i = m->search.first_open; i < m->store.txn_count && unbegun < UNBEGUN_MAX; i++) {
@@ -207,6 +209,36 @@ static void forget_old_points(struct mvcc *m)
 	drop_points(m, drop);
 }
 
+static void lower(uint32_t *to, uint32_t number)
+{
+	if (number < *to)
+		*to = number;
+}
+
+/* Records that no transaction can meet any more, in whichever order of those that are left, need not be searched. */
+static void purge_records(struct mvcc *m)
+{
+	const struct search *s = &m->search;
+	struct purge_limits limits = {s->choice_count ? s->choices[0].event : s->event, m->store.commits};
+
+	for (size_t i = 0; i < s->in_flight_count; i++)
+		lower(&limits.commits, m->runs[s->in_flight[i]].begin_commits);
+	for (uint32_t i = s->first_open, unbegun = 0; i < m->store.txn_count && unbegun < UNBEGUN_MAX; i++) {
+		const struct store_txn *t = &m->store.txns[i];
+
+		unbegun = t->began == STORE_NONE ? unbegun + 1 : 0;
+		if (t->began == STORE_NONE || (t->state != STORE_ACTIVE && t->ended_at < limits.event))
+			continue;
+		lower(&limits.commits, t->first_commits);
+		if (t->view == STORE_NONE)
+			continue;
+		lower(&limits.commits, t->view);
+		lower(&limits.commits, t->view_low);
+		lower(&limits.commits, t->view_high);
+	}
+	store_purge(&m->store, &limits);
+}
+
 /* Choices whose transactions have ended are not asked for again: they are closed.  Closed ones before the first that is
  * open go; between others they stay, so that what was chosen is chosen again when the search goes back past them. */
 static void close_points(struct mvcc *m)
@@ -216,8 +248,12 @@ static void close_points(struct mvcc *m)
 	uint32_t oldest;
 
 	while (s->first_open < m->store.txn_count && m->store.txns[s->first_open].state != STORE_ACTIVE &&
-		(!s->choice_count || m->store.txns[s->first_open].ended_at < s->choices[0].event))
-		s->first_open++;
+		(!s->choice_count || m->store.txns[s->first_open].ended_at < s->choices[0].event)) {
+		const struct store_txn *t = &m->store.txns[s->first_open++];
+
+		if (t->state == STORE_COMMITTED && t->commit_no > s->fixed_commits)
+			s->fixed_commits = t->commit_no;
+	}
 	oldest = oldest_began(m);
 	s->open_count = 0;
 	for (size_t i = 0; i < s->choice_count; i++) {
@@ -235,6 +271,7 @@ static void close_points(struct mvcc *m)
 	if (s->open_count > POINTS_MAX || s->choice_count > CLOSED_MAX)
 		forget_old_points(m);
 	s->close_at = s->choice_count + s->choice_count / 4 + CLOSE_EVERY;
+	purge_records(m);
 }
 
 /* ---- statements under way ---- */
@@ -951,8 +988,11 @@ static size_t first_choice_of(const struct mvcc *m, uint32_t event)
 /* `failing`: the search is looking for another way, and the choices are those of its way so far. */
 static void begin_event(struct mvcc *m, bool failing)
 {
+	m->store.event = m->search.event;
 	if (!m->search.choice_count)
 		m->store.trail.count = 0;
+	if (!failing && !m->search.choice_count)
+		purge_records(m);
 	if (!failing && m->search.choice_count > m->search.close_at &&
 		m->search.choices[m->search.choice_count - 1].event != m->search.event)
 		close_points(m);
@@ -1261,29 +1301,136 @@ static bool goes_on(struct mvcc *m, struct failure *f)
 	return !is_used_up(m, f) && next_way(m, f);
 }
 
-/* The event is explained.  Where it left a choice of order that would stay open for ever, because it is about what was
- * written, the other ways are tried at once: most of them contradict here and now, by a lock that is held or a count. */
+/* The choices of the current event are not its first way's any more: takes the next.  False: all were taken. */
+static bool next_in_event(struct mvcc *m, size_t first)
+{
+	struct search *s = &m->search;
+
+	while (s->choice_count > first && s->choices[s->choice_count - 1].tried + 1 >= s->choices[s->choice_count - 1].options)
+		s->choice_count--;
+	if (s->choice_count == first)
+		return false;
+	s->choices[s->choice_count - 1].tried++;
+	return true;
+}
+
+static bool process_again(struct mvcc *m)
+{
+	bool explains;
+
+	go_back(m, m->search.event, &m->search.event_mark);
+	begin_event(m, true);
+	explains = process(m);
+	m->search.at_dead_end = false;
+	return explains;
+}
+
+/* Does it stay open for ever, because it is about what was written? */
+static bool is_lasting(const struct choice *p)
+{
+	return !p->closed && p->tried + 1 < p->options && scope(p) == SCOPE_ALL && p->txn != STORE_NONE;
+}
+
+/* Is one of the choices lasting? */
+static bool has_lasting(struct choice *choices, size_t count, uint32_t *txn)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < count; i++) {
+		struct choice *p = &choices[i];
+
+		any |= is_lasting(p);
+		*txn = is_lasting(p) ? p->txn : *txn;
+		p->looked_at = true;
+	}
+	return any;
+}
+
+enum { LASTING_MAX = 8, LASTING_WAYS_MAX = 24 };
+
+/* What the ways of an event that its recorded answer allows have in common. */
+struct common {
+	bool nothing_else; /* there is but one */
+	bool state;        /* all lead to the same state */
+	bool txn;          /* in all of them the transaction of the statement that was answered did the same */
+};
+
+/* Takes all other ways of the current event.  `first`: its first choice. */
+static struct common try_ways(struct mvcc *m, size_t first, uint32_t txn)
+{
+	uint64_t done = state_of_txn(m, txn), state, other;
+	struct common common = {true, state_digest(m, AT_EVENT, &state), true};
+	uint32_t ways = 0;
+
+	while (common.txn && next_in_event(m, first)) {
+		if (++ways > LASTING_WAYS_MAX)
+			return (struct common){false, false, false};
+		if (!process_again(m))
+			continue;
+		common.nothing_else = false;
+		common.state = common.state && state_digest(m, AT_EVENT, &other) && other == state;
+		common.txn = state_of_txn(m, txn) == done;
+	}
+	return common;
+}
+
+/*
+ * The event is explained.  Where it left choices that would stay open for ever, all other ways of the event are tried at
+ * once.  Most of them contradict here and now, by a lock that is held or a count, or make no difference: then there is
+ * nothing to choose.  In others the statement that was answered does the same before and after another transaction's
+ * end: then only transactions that were there can tell the order.
+ */
 static void close_impossible(struct mvcc *m)
 {
-	struct choice *p = m->search.choice_count ? &m->search.choices[m->search.choice_count - 1] : NULL;
-	size_t count = m->search.choice_count;
-	struct choice kept;
+	struct search *s = &m->search;
+	size_t first = first_choice_of(m, s->event), count = first_choice_of(m, s->event + 1) - first;
+	/* What was chosen later, where the search has come here again. */
+	size_t later_count = s->choice_count - first - count;
+	struct choice kept[LASTING_MAX], *later;
+	struct common common;
+	uint32_t txn = STORE_NONE;
 
-	if (!p || p->event != m->search.event || p->closed || !p->order || p->tried || p->options != 2 ||
-		scope(p) != SCOPE_ALL || m->schedule->one_at_a_time || m->search.settled ||
-		(count > 1 && m->search.choices[count - 2].event == m->search.event))
+	if (m->schedule->one_at_a_time || s->settled || !has_lasting(&s->choices[first], count, &txn) || count > LASTING_MAX)
 		return;
-	kept = *p;
-	p->tried = 1;
-	go_back(m, m->search.event, &m->search.event_mark);
-	begin_event(m, true);
-	kept.closed = !process(m);
-	m->search.at_dead_end = false;
-	m->search.choice_count = count;
-	m->search.choices[count - 1] = kept;
-	go_back(m, m->search.event, &m->search.event_mark);
-	begin_event(m, true);
-	CHECK(process(m));
+	memcpy(kept, &s->choices[first], count * sizeof(*kept));
+	later = mem_dup(&s->choices[first + count], later_count * sizeof(*later));
+	s->choice_count = first + count;
+	common = try_ways(m, first, txn);
+	for (size_t i = 0; i < count; i++) {
+		if (!is_lasting(&kept[i]))
+			continue;
+		kept[i].closed = common.nothing_else || common.state;
+		if (common.txn && kept[i].order && kept[i].until != UINT64_MAX)
+			kept[i].scope = SCOPE_VIEWS;
+	}
+	s->choice_count = first;
+	MEM_RESERVE(s->choices, first + count + later_count, s->choice_capacity);
+	memcpy(&s->choices[first], kept, count * sizeof(*kept));
+	if (later_count)
+		memcpy(&s->choices[first + count], later, later_count * sizeof(*later));
+	s->choice_count = first + count + later_count;
+	free(later);
+	CHECK(process_again(m));
+}
+
+enum { RERUN_MAX = 1000 }; /* events */
+
+/* While the search was looking for another way, lasting choices were not looked at: it goes on from the first of them. */
+static bool look_again(struct mvcc *m)
+{
+	size_t i = m->search.choice_count;
+	const struct choice *found = NULL;
+
+	while (i-- > 0 && m->search.choices[i].event + RERUN_MAX > m->search.event) {
+		const struct choice *p = &m->search.choices[i];
+
+		if (p->event < m->search.event && is_lasting(p) && !p->looked_at)
+			found = p;
+	}
+	if (!found || m->schedule->one_at_a_time)
+		return false;
+	go_back(m, found->event, &found->before);
+	return true;
 }
 
 void solver_search(struct mvcc *m)
@@ -1294,8 +1441,11 @@ void solver_search(struct mvcc *m)
 		begin_event(m, failure.any || m->search.settled);
 		if (process(m)) {
 			/* Past it: what was chosen explains it. */
-			if (failure.any && m->search.event >= failure.event)
+			if (failure.any && m->search.event >= failure.event) {
 				end_failure(m, &failure);
+				if (look_again(m))
+					continue;
+			}
 			if (!failure.any)
 				close_impossible(m);
 			m->search.event++;

@@ -58,6 +58,7 @@ struct choice { /* a choice that was made */
 	bool order;     /* whether others were executed before; the first way: none */
 	uint64_t until; /* of `order`: when the last of those others was answered; UINT64_MAX: for ever */
 	bool closed;    /* no transaction is left for which its other ways would make a difference */
+	bool looked_at; /* whether its other ways make one was tried when its event was over */
 	struct state_mark before; /* the event */
 };
 
@@ -77,6 +78,7 @@ struct search {
 	size_t open_count; /* of those that were still open when they were last looked at */
 	size_t close_at;   /* how many there are when they are looked at again */
 	uint32_t first_open; /* transactions before this store number have ended, for good */
+	uint32_t fixed_commits; /* the last commit of theirs */
 	const struct choice *abandoned; /* choices that the search may have gone back past: they were right till then */
 	size_t abandoned_count;
 	size_t script; /* choices of the current event that are already decided */

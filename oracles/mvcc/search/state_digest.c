@@ -76,7 +76,7 @@ enum { RECENT_MAX = 256 };
 struct commits {
 	uint32_t all_saw, order_from;
 	uint32_t first_wait; /* event at which the first of the statements under way was sent */
-	uint32_t recent[RECENT_MAX]; /* transactions that committed after the first */
+	uint32_t recent[RECENT_MAX]; /* transactions that committed after the first, of those that first_open() is about */
 	uint32_t count;
 };
 
@@ -89,6 +89,12 @@ static void lower(uint32_t *to, uint32_t number)
 static bool is_there(const struct store_txn *t)
 {
 	return t->state == STORE_ACTIVE && (t->began != STORE_NONE || t->used || t->tables || t->undo || t->hidden);
+}
+
+/* Those before it ended in every order that is left. */
+static uint32_t first_open(const struct mvcc *m)
+{
+	return m->search.first_open ? m->search.first_open : 1;
 }
 
 /* False: there are too many. */
@@ -106,7 +112,7 @@ static bool commits_of(const struct mvcc *m, struct commits *c)
 		lower(&c->first_wait, run->begin_event);
 	}
 	c->all_saw = c->order_from;
-	for (uint32_t i = 1; i < m->store.txn_count; i++) {
+	for (uint32_t i = first_open(m); i < m->store.txn_count; i++) {
 		const struct store_txn *t = &m->store.txns[i];
 
 		if (!is_there(t))
@@ -118,7 +124,7 @@ static bool commits_of(const struct mvcc *m, struct commits *c)
 		lower(&c->all_saw, t->view_low);
 		lower(&c->all_saw, t->view_high);
 	}
-	for (uint32_t i = 1; i < m->store.txn_count; i++) {
+	for (uint32_t i = first_open(m); i < m->store.txn_count; i++) {
 		const struct store_txn *t = &m->store.txns[i];
 
 		if (t->state != STORE_COMMITTED || t->commit_no <= c->all_saw || !(t->undo || t->hidden))
@@ -135,6 +141,8 @@ static uint64_t mix_seen(uint64_t hash, const struct mvcc *m, const struct commi
 {
 	if (number >= c->order_from)
 		return mix(hash, (uint64_t)1 << 32 | (number - c->order_from));
+	/* Commits have the same numbers up to this in every order that is left. */
+	hash = mix(hash, number < m->search.fixed_commits ? number : m->search.fixed_commits);
 	for (uint32_t i = 0; i < c->count; i++) {
 		if (m->store.txns[c->recent[i]].commit_no <= number)
 			hash = mix(hash, c->recent[i]);
@@ -243,7 +251,7 @@ bool state_digest(const struct mvcc *m, uint64_t at, uint64_t *digest)
 			hash = mix(mix(mix(hash, run->begin_commits - c.order_from), run->committed), (uintptr_t)run->plan);
 	}
 	hash = mix(hash, m->store.commits - c.order_from);
-	for (uint32_t i = 1; i < m->store.txn_count; i++) {
+	for (uint32_t i = first_open(m); i < m->store.txn_count; i++) {
 		if (is_there(&m->store.txns[i]))
 			hash = mix_txn(hash, m, &c, i);
 		else if (m->store.txns[i].state != STORE_ACTIVE)
@@ -264,6 +272,24 @@ bool state_digest(const struct mvcc *m, uint64_t at, uint64_t *digest)
 		hash = mix(hash, m->catalog.foreign_keys[i].alive);
 	*digest = hash;
 	return true;
+}
+
+uint64_t state_of_txn(const struct mvcc *m, uint32_t txn)
+{
+	const struct store_txn *t = &m->store.txns[txn];
+	uint64_t hash = mix(mix(mix(mix(0, t->state), t->hidden), t->tables), t->undo_count), locks = 0;
+
+	for (const struct store_undo *u = t->undo; u; u = u->previous) {
+		const struct store_table *table = &m->store.tables[u->record->table];
+
+		hash = mix(mix_span(mix(hash, u->record->table), u->record->key), u->version->stmt);
+		hash = table->def ? mix_version(hash, table->def, u->version) : mix(hash, (uintptr_t)u->version);
+	}
+	for (const struct store_lock *l = t->held; l; l = l->held_before)
+		locks += mix(mix(mix_span(mix(1, l->record->table), l->record->key), l->mode), l->stmt);
+	for (const struct store_meant *s = t->meant; s; s = s->next)
+		locks += mix_span(2, s->record->key);
+	return mix(hash, locks);
 }
 
 /* ---- the fingerprint ---- */
@@ -353,7 +379,8 @@ uint64_t state_fingerprint(const struct mvcc *m)
 
 struct state_mark state_mark(const struct mvcc *m)
 {
-	struct state_mark mark = {.trail = m->store.trail.count, .notes = m->note_count};
+	struct state_mark mark = {
+		.trail = m->store.trail.count, .notes = m->note_count, .purges = m->store.purges};
 
 	if (STATE_CHECKS)
 		mark.fingerprint = state_fingerprint(m);
@@ -364,5 +391,5 @@ void state_return(struct mvcc *m, const struct state_mark *mark)
 {
 	trail_undo(&m->store.trail, mark->trail);
 	notes_drop(m, mark->notes);
-	CHECK_SLOW(state_fingerprint(m) == mark->fingerprint);
+	CHECK_SLOW(mark->purges != m->store.purges || state_fingerprint(m) == mark->fingerprint);
 }

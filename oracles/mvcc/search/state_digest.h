@@ -18,6 +18,7 @@ struct mvcc;
 /* A state to come back to. */
 struct state_mark {
 	size_t trail, notes;
+	uint32_t purges; /* of the store, when it was made */
 	uint64_t fingerprint; /* STATE_CHECKS: of that state */
 };
 
@@ -28,6 +29,8 @@ void state_return(struct mvcc *m, const struct state_mark *mark);
 /* The same for two states from which the rest of the schedule goes on alike; `at`: how far its event has come.  False:
  * too much would have to be looked at. */
 bool state_digest(const struct mvcc *m, uint64_t at, uint64_t *digest);
+/* What a transaction (by store number) wrote and locked. */
+uint64_t state_of_txn(const struct mvcc *m, uint32_t txn);
 /* Of every trailed field, as it is. */
 uint64_t state_fingerprint(const struct mvcc *m);
 

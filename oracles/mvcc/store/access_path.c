@@ -119,6 +119,57 @@ struct store_path *store_path(struct store *store, struct store_table *table, co
 	return path;
 }
 
+/* The entries from `at` on that are kept, in their order, in the array that is made anew. */
+static uint32_t filter_list(struct store_path *path, const struct path_entry *old, uint32_t at,
+	bool (*keeps)(void *ctx, const struct store_path *path, const struct store_record *record, const uint64_t *hash),
+	void *ctx, const uint64_t *hash)
+{
+	uint32_t first = MAP_NONE, *link = &first;
+
+	for (; at != MAP_NONE; at = old[at].next) {
+		if (!keeps(ctx, path, old[at].record, hash))
+			continue;
+		path->entries[path->entry_count] = (struct path_entry){old[at].record, MAP_NONE};
+		*link = (uint32_t)path->entry_count;
+		link = &path->entries[path->entry_count++].next;
+	}
+	return first;
+}
+
+static void filter_path(struct store_path *path,
+	bool (*keeps)(void *ctx, const struct store_path *path, const struct store_record *record, const uint64_t *hash),
+	void *ctx)
+{
+	struct path_entry *old = path->entries;
+	struct map old_first = path->first;
+
+	path->entries = mem_realloc(NULL, path->entry_count, sizeof(*path->entries));
+	path->entry_capacity = path->entry_count;
+	path->entry_count = 0;
+	path->first = MAP_INIT;
+	for (size_t i = 0; old_first.slots && i <= old_first.mask; i++) {
+		const struct map_slot *slot = &old_first.slots[i];
+		uint32_t first;
+
+		if (slot->value == MAP_NONE)
+			continue;
+		first = filter_list(path, old, slot->value, keeps, ctx, &slot->key);
+		if (first != MAP_NONE)
+			map_put(&path->first, slot->key, first);
+	}
+	path->odd = filter_list(path, old, path->odd, keeps, ctx, NULL);
+	map_release(&old_first);
+	free(old);
+}
+
+void store_paths_filter(struct store_table *table,
+	bool (*keeps)(void *ctx, const struct store_path *path, const struct store_record *record, const uint64_t *hash),
+	void *ctx)
+{
+	for (uint32_t i = 0; i < table->path_count; i++)
+		filter_path(&table->paths[i], keeps, ctx);
+}
+
 void store_paths_release(struct store_table *table)
 {
 	for (uint32_t i = 0; i < table->path_count; i++) {

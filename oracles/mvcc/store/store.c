@@ -7,6 +7,7 @@
 #include "base/bug.h"
 #include "base/mem.h"
 #include "mvcc/store/access_path.h"
+#include "mvcc/store/purge.h"
 
 /* ---- the trail ---- */
 
@@ -63,8 +64,10 @@ void store_release(struct store *store)
 {
 	for (uint32_t i = 0; i < store->table_count; i++) {
 		free(store->tables[i].records);
+		free(store->tables[i].retired);
 		map_release(&store->tables[i].by_key);
 		store_paths_release(&store->tables[i]);
+		store_purged_release(&store->tables[i]);
 	}
 	free(store->tables);
 	free(store->txns);
@@ -180,27 +183,41 @@ static void copy_versions(
 	}
 }
 
+static void add_record(struct store *store, struct store_table *table, struct store_record *record)
+{
+	record->id = table->count;
+	record->touched = store->event;
+	if (table->cluster)
+		map_put(&table->by_key, record->key_hash, table->count);
+	MEM_RESERVE(table->records, table->count + 1u, table->capacity);
+	table->records[table->count] = record;
+	TRAIL_SET(&store->trail, TABLE, table, count, table->count + 1);
+}
+
 struct store_record *store_record_for(
 	struct store *store, struct store_table *table, const struct eval_value *row)
 {
 	struct store_record *record = store_find(store, table, row);
+	struct span key = SPAN_NONE;
+	uint64_t hash = 0;
 
 	if (record)
 		return record;
 	(void)store_odd_keys(table, row);
-	record = arena_zero(&store->arena, sizeof(*record));
-	record->id = table->count;
-	record->table = (uint32_t)(table - store->tables);
 	if (table->cluster) {
-		record->key = arena_copy(&store->arena, cluster_key(store, table, row));
-		record->key_hash = hash_bytes(record->key.ptr, record->key.len);
-		map_put(&table->by_key, record->key_hash, table->count);
+		key = cluster_key(store, table, row);
+		hash = hash_bytes(key.ptr, key.len);
+		record = table->others ? NULL : store_find_purged(table, hash, key);
 	}
-	MEM_RESERVE(table->records, table->count + 1u, table->capacity);
-	table->records[table->count] = record;
-	TRAIL_SET(&store->trail, TABLE, table, count, table->count + 1);
-	if (table->others)
-		copy_versions(store, record, table->others->newest);
+	if (!record) {
+		record = arena_zero(&store->arena, sizeof(*record));
+		record->table = (uint32_t)(table - store->tables);
+		record->key = key.ptr ? arena_copy(&store->arena, key) : SPAN_NONE;
+		record->key_hash = hash;
+		if (table->others)
+			copy_versions(store, record, table->others->newest);
+	}
+	add_record(store, table, record);
 	return record;
 }
 
@@ -253,6 +270,8 @@ void store_write(struct store *store, uint32_t txn, uint32_t stmt, struct store_
 	*version = (struct store_version){
 		image, on, on && on->txn == txn ? on->under : on, txn, stmt, 0, false};
 	TRAIL_SET(&store->trail, RECORD, record, newest, version);
+	record->touched = store->event;
+	store->tables[record->table].writes++;
 	if (image)
 		store_path_add(store, &store->tables[record->table], record, image);
 	if (txn) {
@@ -269,6 +288,7 @@ static void unlink_version(struct store *store, const struct store_undo *undo)
 {
 	struct store_version *above = undo->record->newest;
 
+	undo->record->touched = store->event;
 	if (above == undo->version) {
 		TRAIL_SET(&store->trail, RECORD, undo->record, newest, undo->version->previous);
 		return;
@@ -431,6 +451,7 @@ void store_lock(struct store *store, uint32_t txn, uint32_t stmt, struct store_r
 	 * its locks with it; the version says enough. */
 	if (!store_alive(store_current(store, record, 0)))
 		return;
+	record->touched = store->event;
 	made = arena_alloc(&store->arena, sizeof(*made));
 	*made = (struct store_lock){lock, store->txns[txn].held, record, txn, mode, stmt};
 	TRAIL_SET(&store->trail, RECORD, record, locks, made);

@@ -102,6 +102,7 @@ struct store_record {
 	uint32_t id;
 	uint32_t table; /* number */
 	uint32_t seen;  /* by the lookup of this number (lookups.c) */
+	uint32_t touched; /* event at which it was last written or locked, in whichever order */
 };
 
 /* A transaction used the table in a way that may lock anything in it. */
@@ -139,12 +140,17 @@ struct store_table {
 	bool alien; /* of another engine, and without triggers: what is done to it touches no other */
 	uint32_t made_by; /* statement of the schedule that made it; STORE_NONE: there from the start */
 	uint32_t born;    /* that was executed */
-	struct store_record **records;
+	struct store_record **records, **retired; /* retired: what store_restore() replaced */
 	uint32_t count;
 	size_t capacity;
 	struct map by_key;                 /* of key_hash to record number */
 	struct store_path *paths;          /* by other columns (access_path.h) */
 	uint32_t path_count;
+	struct store_record **purged; /* put aside, and some that came back (purge.h) */
+	uint32_t purged_count;
+	size_t purged_capacity;
+	struct map purged_by_key; /* of key_hash to number in `purged` */
+	uint64_t writes; /* since dead records were last put aside */
 	const struct eval_index *cluster;  /* NULL: none, rows are what they are */
 	const struct eval_index **uniques; /* all unique keys, the primary one first */
 	uint32_t unique_count;
@@ -293,6 +299,9 @@ struct store {
 	uint32_t commits;
 	struct store_savepoint_list *savepoints; /* SAVEPOINT_HASHES of them, by hash of their names; NULL: none yet */
 	uint32_t lookups; /* how many were made */
+	uint32_t event;   /* that is being executed */
+	uint32_t purges;  /* how often records got new numbers */
+	bool keeps_all;   /* no record is put aside any more */
 	struct buf key; /* room for keys */
 };
 
