@@ -62,6 +62,18 @@ static void head_text(struct buf *out, const struct page *page,
 	buf_release(&line);
 }
 
+/* Who asks for SERIALIZABLE expects it: that it is less here must not stand among the rules alone. */
+static void weaker_text(struct buf *out, const struct page *page, const struct promise *promise)
+{
+	struct buf line = BUF_INIT;
+
+	buf_printf(&line, "           the contract allows write skew at this level (rule %s), so two transactions may each miss "
+			  "what the other wrote; what it does promise was %s", promise->weaker->name,
+		promise->answer == PROMISE_KEPT ? "kept" : promise->answer == PROMISE_BROKEN ? "broken" : "not decided");
+	draw_hanging(out, page, "           ", buf_span(&line));
+	buf_release(&line);
+}
+
 static void promises_text(struct buf *out, const struct page *page,
 	const struct verdict_context *context, const struct verdict *verdict)
 {
@@ -88,12 +100,17 @@ static void promises_text(struct buf *out, const struct page *page,
 		/* "broken by 1,234 violations" goes to a line of its own where it does not fit. */
 		buf_add_str(out, line.len + 28 > page->columns ? "\n           " : " ");
 		buf_release(&line);
-		draw_inked(out, page, inks[promise.answer], promise_answer_name(promise.answer));
+		if (promise.weaker && promise.answer == PROMISE_KEPT)
+			draw_inked(out, page, INK_WARN, "less than serializable");
+		else
+			draw_inked(out, page, inks[promise.answer], promise_answer_name(promise.answer));
 		if (promise.broken) {
 			buf_add_str(out, " by ");
 			text_add_counted(out, promise.broken, "violation", "violations");
 		}
 		buf_add_char(out, '\n');
+		if (promise.weaker)
+			weaker_text(out, page, &promise);
 	}
 }
 

@@ -6,7 +6,7 @@ function promisesTable(trace) {
   if (!promises.length) return null;
   const counts = (level, name, severity) => check.findings.filter((f) => f.level === level && f.class === name && f.severity === severity).reduce((n, f) => n + 1 + (f.similar || 0), 0);
   return el("table", { class: "promises" }, el("thead", null, el("tr", null, ...["level", "transactions", "the contract was", "it forbids"].map((h) => el("th", { scope: "col" }, h)))),
-    el("tbody", null, ...promises.map((p) => el("tr", null, el("th", { scope: "row" }, p.level), el("td", { class: "num", "data-word": Number(p.transactions) === 1 ? " transaction" : " transactions" }, count(p.transactions)), el("td", null, badge(p.answer)),
+    el("tbody", null, ...promises.map((p) => el("tr", null, el("th", { scope: "row" }, p.level), el("td", { class: "num", "data-word": Number(p.transactions) === 1 ? " transaction" : " transactions" }, count(p.transactions)), el("td", null, badge(p.answer), p.not_serializable ? el("p", { class: "callout" }, `This is not serializable: the contract allows write skew at this level (rule ${p.not_serializable}).`) : null),
       el("td", null, el("span", { class: "phenomena" }, ...unique([...p.forbids, ...check.findings.filter((f) => f.level === p.level && f.severity === "violation").map((f) => f.class)]).map((name) => {
         const n = counts(p.level, name, "violation");
         return n ? el("span", { class: "phenomenon broken" }, `✗ ${name} × ${count(n)}`) : el("span", { class: "phenomenon" }, name);

@@ -75,6 +75,17 @@ void verdict_conclude(struct verdict_context *context, const struct verdict *ver
 
 /* ---- promises ---- */
 
+/* Write skew is what tells SERIALIZABLE from the levels below it. */
+static const struct contract_rule *rule_of_skew(const struct contract_level *level)
+{
+	const uint64_t skew = (uint64_t)1 << CLASS_G2_ITEM | (uint64_t)1 << CLASS_G2;
+
+	for (uint32_t i = 0; i < level->rule_count; i++)
+		if (level->rules[i].allows & skew)
+			return &level->rules[i];
+	return NULL;
+}
+
 static bool is_promised(const struct verdict_context *context, const char *name)
 {
 	for (unsigned level = 0; name && level < CONTRACT_LEVELS; level++)
@@ -99,7 +110,8 @@ bool promise_next(const struct verdict_context *context, const struct verdict *v
 		*promise = (struct promise){.number = level + 1,
 			.name = txn_level_name((uint8_t)level),
 			.transactions = context->level_txns[level],
-			.level = &contract->levels[level]};
+			.level = &contract->levels[level],
+			.weaker = level == LEVEL_SERIALIZABLE ? rule_of_skew(&contract->levels[level]) : NULL};
 		for (size_t i = 0; i < verdict->finding_count; i++) {
 			const struct finding *f = &verdict->findings[i];
 
@@ -397,6 +409,8 @@ static void promises_json(
 		uint_json(json, "transactions", promise.transactions);
 		string_json(json, "answer", span_str(promise_answer_name(promise.answer)));
 		uint_json(json, "violations", promise.broken);
+		if (promise.weaker)
+			string_json(json, "not_serializable", span_str(promise.weaker->name));
 		phenomena_json(json, "forbids", promise.level->forbids);
 		json_key(json, "rules");
 		json_begin_array(json);

@@ -62,6 +62,8 @@ struct promise {
 	uint64_t transactions, broken; /* broken: violations */
 	const struct contract_level *level;
 	enum promise_answer answer;
+	/* SERIALIZABLE, and the contract has a rule that lets transactions be what is not serializable; else NULL. */
+	const struct contract_rule *weaker;
 };
 
 /* The levels that were used, weakest first; start with {0}.  False: no more. */

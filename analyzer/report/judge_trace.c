@@ -7,6 +7,7 @@
 #include "adya/adya.h"
 #include "application/application.h"
 #include "application/history_accesses.h"
+#include "base/interrupt.h"
 #include "base/map.h"
 #include "common/known/signature.h"
 #include "common/merge_findings.h"
@@ -110,7 +111,16 @@ static uint64_t statement_key(uint32_t session, uint32_t number)
 struct solving {
 	struct solved *solved;
 	const struct execution *execution;
+	struct progress progress;
 };
+
+static bool goes_on(void *context, uint64_t done, uint64_t all)
+{
+	struct solving *solving = context;
+
+	progress_update(&solving->progress, done, all);
+	return !interrupt_seen();
+}
 
 static void note_judged(void *context, const struct mvcc_judged *judged)
 {
@@ -145,7 +155,7 @@ static bool check_mvcc(const struct judge_options *options, const char *path,
 {
 	struct execution_load_options load = {.salvage = options->salvage, .results_apart = true};
 	struct execution execution = {0};
-	struct solving solving = {solved, &execution};
+	struct solving solving = {.solved = solved, .execution = &execution};
 	struct schedule schedule;
 
 	if (!execution_load(&execution, path, &load, err))
@@ -155,16 +165,20 @@ static bool check_mvcc(const struct judge_options *options, const char *path,
 		solved->ran |= execution.tables[i].has_initial;
 	if (solved->ran) {
 		schedule_init(&schedule, &execution);
+		progress_begin(&solving.progress, options->progress, "executing", false);
+		solving.progress.counts = true;
 		mvcc_check(&schedule,
 			&(struct mvcc_options){.contract = contract,
 				.per_class_max = (uint32_t)options->examples,
 				.budget = options->budget,
 				.all_sessions = options->all_sessions,
 				.judged = note_judged,
+				.goes_on = goes_on,
 				.accesses = solved->application ? look_at_accesses : NULL,
 				.history = solved->history,
 				.context = &solving},
 			verdict);
+		progress_end(&solving.progress);
 		known_attach(verdict, &execution);
 		schedule_release(&schedule);
 	}
@@ -350,12 +364,18 @@ bool judge_trace(
 	verdict_init(&out->verdict);
 	out->salvage = options->salvage;
 	out->loaded = load_trace(&out->history, options, path, err);
+	/* From here on there is something to tell. */
+	interrupt_watch();
 	if (!out->loaded || !choose_contract(&out->contract, options, &out->history, err) ||
 		!check_oracles(options, history_source_path(&out->history), &out->history,
 			&out->contract, &out->verdict, err)) {
+		interrupt_ignore();
 		judged_release(out);
 		return false;
 	}
+	interrupt_ignore();
+	if (interrupt_seen())
+		out->verdict.note = "interrupted: this is what was found until then";
 	count_unknown_levels(&out->history, &out->verdict);
 	witness_fetch(&out->history, &out->verdict);
 	describe(out, path);

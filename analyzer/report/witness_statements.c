@@ -92,7 +92,9 @@ static bool counts_on(const struct finding *finding, const struct sql_options *o
 	for (uint32_t i = 0; i < finding->step_count; i++) {
 		const struct finding_step *step = &finding->steps[i];
 
-		if (!span_eq(step->transaction, writer) || step->act != STEP_WRITES)
+		/* An UPDATE that found the row as it wanted it reads it only. */
+		if (!span_eq(step->transaction, writer) ||
+			(step->act != STEP_WRITES && !(step->act == STEP_READS && span_istarts(step->text, "UPDATE"))))
 			continue;
 		if (!is_relative(step->text, options))
 			return false;

@@ -12,8 +12,9 @@
 static NORETURN void out_of_memory(size_t size)
 {
 	fprintf(stderr,
-		"isotrace: out of memory (asked for %zu bytes more). Use a machine with more "
-		"memory, or a smaller part of the trace (--from, --to, --session).\n",
+		"isotrace: out of memory (asked for %zu bytes more). Use a machine with more memory, or "
+		"have isotrace check do less: one oracle alone (--oracle=adya, --oracle=mvcc), or without the levels of "
+		"sessions and real time (--no-strong). A shorter recording needs less, too.\n",
 		size);
 	_exit(EXIT_STATUS_INPUT);
 }

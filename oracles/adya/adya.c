@@ -340,7 +340,24 @@ static bool reads_two_snapshots(const struct adya *a, const struct cycle *cycle)
 	return false;
 }
 
-/* Two transactions read the same version and both overwrote it. */
+/* Did the transaction read the version by an UPDATE that found the row and left it as it was? */
+static bool wrote_nothing(const struct history *h, uint32_t txn, uint32_t version)
+{
+	const struct history_op *op = find_op(h, txn, HISTORY_READ, version);
+
+	return op && op->stmt != HISTORY_NONE && h->stmts[op->stmt].flags & HISTORY_STMT_WRITES;
+}
+
+/* Did the transaction read what it then overwrote?  A locking read before the write, say. */
+static bool read_before(const struct history *h, uint32_t txn, uint32_t version)
+{
+	const struct history_version *v = &h->versions[version];
+
+	return find_op(h, txn, HISTORY_READ, h->order[h->objects[v->object].first_order + v->position - 1]) != NULL;
+}
+
+/* Two transactions read the same version and both overwrote it, be it with the same values, and neither had read what
+ * the other wrote (semantics.md, section 3). */
 static bool is_lost_update(const struct adya *a, const struct cycle *cycle)
 {
 	const struct history *h = a->history;
@@ -348,10 +365,14 @@ static bool is_lost_update(const struct adya *a, const struct cycle *cycle)
 	if (cycle->class != CYCLE_G_SINGLE || cycle->length != 2)
 		return false;
 	for (uint32_t i = 0; i < 2; i++) {
-		const struct cycle_step *rw = &cycle->steps[i], *ww = &cycle->steps[1 - i];
+		const struct cycle_step *rw = &cycle->steps[i], *then = &cycle->steps[1 - i];
+		uint32_t txn;
 
-		if (rw->kind == GRAPH_RW && ww->kind == GRAPH_WW &&
-			h->versions[rw->detail].object == h->versions[ww->detail].object)
+		if (rw->kind != GRAPH_RW || (then->kind != GRAPH_WW && then->kind != GRAPH_WR) ||
+			h->versions[rw->detail].object != h->versions[then->detail].object)
+			continue;
+		txn = a->dependencies.txn_of[then->to];
+		if (then->kind == GRAPH_WW ? !read_before(h, txn, then->detail) : wrote_nothing(h, txn, then->detail))
 			return true;
 	}
 	return false;

@@ -490,7 +490,7 @@ static void count_statements(struct mvcc *m)
 			judged.verdict = "decided";
 			break;
 		case STMT_UNJUDGED:
-			reason = reason_text(&m->reasons, REASON_NO_ANSWER);
+			reason = reason_text(&m->reasons, m->search.stopped ? REASON_STOPPED : REASON_NO_ANSWER);
 			/* fall through */
 		case STMT_UNDECIDED:
 			verdict_undecided(m->verdict, reason, 1);
@@ -547,11 +547,13 @@ void mvcc_check(const struct schedule *schedule, const struct mvcc_options *opti
 	find_loose_ends(m);
 	serializable_reads_open(m);
 	solver_search(m);
-	judge_final(m);
+	/* Final rows are those of a schedule that was executed whole. */
+	if (!m->search.stopped)
+		judge_final(m);
 	judge_concurrent(m);
 	count_statements(m);
 	notes_report(m);
-	if (options->accesses)
+	if (options->accesses && !m->search.stopped)
 		accesses_report(m);
 	verdict_sort(verdict);
 	store_release(&m->store);

@@ -33,6 +33,9 @@ struct mvcc_options {
 	bool all_sessions;      /* every session that writes was recorded */
 	/* Called with each verdict; tests compare them one by one.  NULL: not wanted. */
 	void (*judged)(void *context, const struct mvcc_judged *judged);
+	/* Called now and then with the events that were executed and all there are.  False: the rest is not executed, and
+	 * counted as undecided.  NULL: not wanted. */
+	bool (*goes_on)(void *context, uint64_t done, uint64_t all);
 	/* Called at the end with what statements read and wrote.  NULL: not wanted; else `history` is of the same trace. */
 	void (*accesses)(void *context, const struct accesses *accesses);
 	const struct history *history;

@@ -79,6 +79,7 @@
 	X(TRANSACTION_MAY_BE_SEVERAL, "transactions that a CALL, an EXECUTE or several statements in one text may have ended and begun anew") \
 	X(NO_ANSWER_WROTE_TABLE, "tables after a statement that got no answer") \
 	X(NO_ANSWER, "statements that got no answer") \
+	X(STOPPED, "statements that were not come to before the interruption") \
 	X(TEXT_UNREADABLE, "statements whose text was cut, has a masked password, or is in a character set that is not parsed") \
 	X(WRITTEN_IN_UNKNOWN_TRANSACTION, "tables written in an unknown transaction") \
 	X(TRANSACTION_NOT_RECORDED, "statements whose transaction or isolation level was not recorded") \

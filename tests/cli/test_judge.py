@@ -629,6 +629,39 @@ def test_variables_of_galera_are_told_where_it_is_in_use():
             assert ("wsrep_cluster_name" in page.read()) == (on == "ON")
 
 
+def test_a_cluster_is_less_than_serializable():
+    """What Galera does not promise at SERIALIZABLE stands in the first lines, not among the rules alone."""
+    path = simulate("ser.itr", "--seed=11", "--discipline=serializable", "--unknown=0")
+    for contract, less in ("innodb", False), ("galera", True), ("galera-si", True):
+        run = isotrace("check", "--contract=" + contract, path)
+        head = " ".join(run.out.split("found:")[0].split())
+        assert ("transactions: less than serializable" in head) == less, head
+        assert ("transactions: kept" in head) == (not less), head
+        promise, = isotrace("check", "--contract=" + contract, "-f", "json", path).json()["promises"]
+        assert ("not_serializable" in promise) == less and promise["answer"] == "kept", promise
+        assert not less or promise["not_serializable"] in head, head
+
+
+def test_a_lost_update_that_changed_nothing_is_named_so():
+    """The second UPDATE sets what the first one has set already: there is no second version."""
+    recorded = os.path.join(HERE, "..", "application", "recorded", "%s.trigger.itr")
+    for name, lost in ("same-value", True), ("lost-update", True), ("read-skew-locking", False), ("read-again", False):
+        findings = isotrace("check", "-f", "json", recorded % name).json()["findings"]
+        assert any((f["also"] or "").startswith("lost update") for f in findings) == lost, (name, findings)
+
+
+def test_out_of_memory_names_options_that_exist():
+    path = simulate("memory.itr", "--seed=3", "--transactions=20000")
+    limited = ["bash", "-c", 'ulimit -v 50000; exec "$@"', "-", os.path.abspath(sys.argv[1])]
+    if subprocess.run([*limited, "--version"], capture_output=True, check=False).returncode:
+        raise tap.Skip("this build does not start in so little memory")
+    said = subprocess.run([*limited, "check", path], capture_output=True, text=True, check=False)
+    options = re.findall(r"--[a-z-]+", said.stderr)
+    assert said.returncode == 4 and "out of memory" in said.stderr and options, (said.returncode, said.stderr)
+    known = isotrace("check", "--help").out
+    assert all(option in known for option in options), (options, said.stderr)
+
+
 def test_the_worst_comes_first():
     """A circle of writes is worse than one that needs a stale read, whatever the alphabet says."""
     path = simulate("ranks.itr", "--seed=5", "--plant=G0", "--plant=G2-item", "--plant=lost-update")

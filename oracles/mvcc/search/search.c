@@ -1433,11 +1433,24 @@ static bool look_again(struct mvcc *m)
 	return true;
 }
 
+/* Asks the caller now and then: a step takes microseconds. */
+static bool is_stopped(struct mvcc *m, uint64_t step)
+{
+	enum { ASKED_EVERY = 16 };
+
+	if (m->options->goes_on && step % ASKED_EVERY == 0)
+		m->search.stopped |= !m->options->goes_on(m->options->context, m->search.event, m->schedule->event_count);
+	return m->search.stopped;
+}
+
 void solver_search(struct mvcc *m)
 {
 	struct failure failure = {0};
+	uint64_t steps = 0;
 
 	for (m->search.event = 0; m->search.event <= m->schedule->event_count;) {
+		if (is_stopped(m, steps++))
+			break;
 		begin_event(m, failure.any || m->search.settled);
 		if (process(m)) {
 			/* Past it: what was chosen explains it. */

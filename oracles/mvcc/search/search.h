@@ -91,6 +91,7 @@ struct search {
 	size_t in_flight_count, in_flight_capacity;
 	bool settled;   /* no new choices: the usual way is taken */
 	bool uncertain; /* not every way was tried */
+	bool stopped;   /* the caller wants no more (mvcc_options.goes_on) */
 	struct order_free *order_free; /* of answer_is_impossible(), once it was asked; NULL */
 	bool choices_lost;
 	struct map *dead_ends; /* states from which no way was found (state_digest.h); NULL: they are not kept */
