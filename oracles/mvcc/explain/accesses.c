@@ -8,6 +8,7 @@
 #include "mvcc/plan/lookups.h"
 #include "mvcc/read/visibility.h"
 #include "mvcc/solver.h"
+#include "mvcc/store/purge.h"
 
 enum { COLUMNS_MAX = 256 }; /* of a result */
 
@@ -535,6 +536,8 @@ void accesses_report(struct mvcc *m)
 	struct row_versions rv;
 	struct reader r = {.rv = &rv, .m = m};
 
+	/* Rows that came and went are part of what happened. */
+	store_restore(&m->store);
 	row_versions_init(&rv, m);
 	r.stamp = mem_zero((size_t)rv.out.row_count + 1, sizeof(*r.stamp));
 	r.first_begins = accesses_first_begins(&rv.out, m->options->history);
