@@ -206,14 +206,15 @@ static void add_pairs(struct hunt_state *state, const struct case_tags *tags)
 
 void state_add(struct hunt_state *state, const struct hunt_result *result)
 {
-	if (result->server + 1 == state->options->server_count || result->failure[0])
-		mark_done(state, result->number);
-	if (result->server == 0)
-		state->cases++;
 	if (result->failure[0]) {
+		/* It is tried again when the hunt goes on another time. */
 		state->failed++;
 		snprintf(state->last_failure, sizeof(state->last_failure), "%s", result->failure);
+		return;
 	}
+	if (result->server + 1 == state->options->server_count)
+		mark_done(state, result->number);
+	state->cases += result->server == 0;
 	add_figures(&state->total, &result->figures);
 	state->generate_ns += result->server ? 0 : result->generate_ns;
 	state->run_ns += result->run_ns;

@@ -99,4 +99,21 @@ START_TEST(a_case_ends_on_its_last_server)
 }
 END_TEST
 
-UNIT_MAIN("hunt_state", lines_are_read_back, torn_lines_are_refused, groups_are_counted, a_case_ends_on_its_last_server)
+/* A server that cannot be used ends no case: it is run when the hunt goes on. */
+START_TEST(a_case_that_failed_is_not_done)
+{
+	struct hunt_options options = {.server_count = 1};
+	struct hunt_state state = {.options = &options};
+	struct hunt_result r = some_result(2, NULL);
+
+	snprintf(r.failure, sizeof(r.failure), "no server");
+	state_add(&state, &r);
+	ck_assert(!state_is_done(&state, 2));
+	ck_assert_uint_eq(state.failed, 1);
+	ck_assert_uint_eq(state.cases, 0);
+	state_release(&state);
+}
+END_TEST
+
+UNIT_MAIN("hunt_state", lines_are_read_back, torn_lines_are_refused, groups_are_counted, a_case_ends_on_its_last_server,
+	a_case_that_failed_is_not_done)
