@@ -69,7 +69,7 @@ enum model_section {
 #define IDIOM_WORDS(X)                                                                             \
 	X(IDIOM_NONE, "none") X(IDIOM_QUEUE, "queue") X(IDIOM_READ_WRITE, "read_write") X(IDIOM_TRANSFER, "transfer")   \
 	X(IDIOM_CHECK_INSERT, "check_insert") X(IDIOM_INSERT_USE, "insert_use") X(IDIOM_AUDIT, "audit")           \
-	X(IDIOM_OLTP, "oltp") X(IDIOM_READ_TWICE, "read_twice")
+	X(IDIOM_OLTP, "oltp") X(IDIOM_READ_TWICE, "read_twice") X(IDIOM_SAME_CONDITION, "same_condition")
 #define LEVEL_WORDS(X) X(LEVEL_WORD_RU, "RU") X(LEVEL_WORD_RC, "RC") X(LEVEL_WORD_RR, "RR") X(LEVEL_WORD_SER, "SER")
 #define CONFLICT_WORDS(X)                                                                          \
 	X(CONFLICT_NONE, "none") X(CONFLICT_FULL, "full") X(CONFLICT_PARTIAL, "partial") X(CONFLICT_ROW, "row")

@@ -197,6 +197,12 @@ static void add_idiom(struct gen *g, struct txn *txn, enum idiom_word idiom, con
 			add(txn, make_statement(g, STATEMENT_INSERT,
 					 &(struct wanted){.table = t, .pivot = to, .insert_pivot = true}));
 		return;
+	case IDIOM_SAME_CONDITION:
+		/* What is read is what is meant to be changed. */
+		add(txn, text(g, "select * from %s where %s", t->name, condition));
+		add(txn, text(g, "update %s set %s where %s", t->name, set, condition));
+		add(txn, text(g, "select * from %s", t->name));
+		return;
 	case IDIOM_READ_TWICE:
 		add_at(txn, 0, text(g, "select * from %s%s", t->name, where_of(g, below(g, 2) ? condition : NULL)), NO_EDGE);
 		add(txn, text(g, "select * from %s%s", t->name, where_of(g, below(g, 2) ? condition : NULL)));
