@@ -150,7 +150,7 @@ static void look_for_unseen(struct adya *a)
 {
 	const struct history *h = a->history;
 
-	/* What is missing may have written, also behind the end of what is there: records of several
+	/* What is missing may have written, also after the end of what is there: records of several
 	 * sessions do not stand in the order of what they tell. */
 	a->unseen_anywhere = !h->complete;
 	for (uint32_t i = 0; i < h->stmt_count && !a->unseen_anywhere; i++)
@@ -503,20 +503,9 @@ static void mark_shown(const struct adya *a, const struct cycle *cycle, struct s
 /* Cycles among the transactions of `level` and above. */
 static void find_at_level(const struct adya *a, uint8_t level, struct cycles *cycles)
 {
-	const struct graph *graph = &a->dependencies.graph;
-	uint32_t *inside = mem_realloc(NULL, graph->node_count, sizeof(*inside)), *origin;
 	struct graph strong;
+	uint32_t *origin = cut_level(a, &a->dependencies.graph, level, &strong);
 
-	for (uint32_t v = 0; v < graph->node_count; v++) {
-		bool is = v < graph->txn_count &&
-			  a->history->txns[a->dependencies.txn_of[v]].level >= level;
-
-		inside[v] = is ? 0 : GRAPH_NONE;
-	}
-	graph_cut(&strong, graph, GRAPH_MASK_DATA, inside);
-	free(inside);
-	origin = strong.origin;
-	strong.origin = NULL; /* a graph of its own */
 	cycles_find(cycles, &strong, &(struct cycles_options){.budget = a->options->budget});
 	for (size_t i = 0; i < cycles->count; i++) {
 		for (uint32_t k = 0; k < cycles->cycles[i].length; k++) {

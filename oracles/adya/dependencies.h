@@ -70,7 +70,7 @@ void dependencies_build(struct dependencies *out, const struct history *history,
 bool dependencies_released(const struct history *history);
 void dependencies_release(struct dependencies *dependencies);
 
-/* The installed version behind this one in its object's order, or HISTORY_NONE. */
+/* The installed version after this one in its object's order, or HISTORY_NONE. */
 uint32_t version_next(const struct history *history, uint32_t version);
 
 #endif

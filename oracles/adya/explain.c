@@ -5,6 +5,7 @@
 
 #include "adya/multi_table_predicate.h"
 #include "base/buf.h"
+#include "base/search.h"
 #include "trace/value.h"
 
 enum { WORDS_NAME_MAX = 999999 }; /* numbers that are easily read and compared */
@@ -90,20 +91,12 @@ void explain_add_image(struct buf *out, const struct history *history, uint32_t 
 uint32_t explain_place(const struct history *history, uint32_t version)
 {
 	const struct history_object *o = &history->objects[history->versions[version].object];
-	uint32_t low = o->order_known ? o->installed_count : 1, high = o->order_count;
+	const uint32_t *order = history->order + o->first_order;
 
 	if (history->versions[version].position != HISTORY_NONE)
 		return history->versions[version].position;
-	/* Those that are not in the order stand behind it, by id (history.h, invariant 5). */
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (history->order[o->first_order + middle] < version)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	/* Those that are not in the order stand after it, by id (history.h, invariant 5). */
+	return FIRST_WHERE(i, o->order_known ? o->installed_count : 1, o->order_count, order[i] >= version);
 }
 
 static struct span version_words(
@@ -190,7 +183,7 @@ static bool is_absent(const struct history *h, uint32_t version)
 	return h->versions[version].flags & (HISTORY_VERSION_UNBORN | HISTORY_VERSION_DEAD);
 }
 
-/* What a write made of the row, behind who did it: "overwrote it with version v3". */
+/* What a write made of the row, after its transaction: "overwrote it with version v3". */
 static const char *done_to(
 	struct arena *arena, const struct history *h, uint32_t before, uint32_t after)
 {

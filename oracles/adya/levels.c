@@ -41,10 +41,9 @@ static unsigned failing_levels(const struct cycles *cycles)
 	return failing;
 }
 
-/* The transactions of a level and above, with the data edges between them. */
-static void cut_level(const struct adya *a, const struct graph *graph, uint8_t level, struct graph *out)
+uint32_t *cut_level(const struct adya *a, const struct graph *graph, uint8_t level, struct graph *out)
 {
-	uint32_t *inside = mem_realloc(NULL, graph->node_count, sizeof(*inside));
+	uint32_t *inside = mem_realloc(NULL, graph->node_count, sizeof(*inside)), *origin;
 
 	for (uint32_t v = 0; v < graph->node_count; v++) {
 		bool is = v < graph->txn_count && a->history->txns[a->dependencies.txn_of[v]].level >= level;
@@ -53,8 +52,9 @@ static void cut_level(const struct adya *a, const struct graph *graph, uint8_t l
 	}
 	graph_cut(out, graph, GRAPH_MASK_DATA, inside);
 	free(inside);
-	free(out->origin); /* a graph of its own */
-	out->origin = NULL;
+	origin = out->origin;
+	out->origin = NULL; /* a graph of its own */
+	return origin;
 }
 
 /* Chosen edges of forbidden cycles: their statements are open. */
@@ -98,13 +98,13 @@ static bool breaks_contract(
 
 		if (!promised)
 			continue;
-		cut_level(a, explained, level, &cut);
+		free(cut_level(a, explained, level, &cut));
 		cycles_find(&with, &cut, &(struct cycles_options){.budget = WITNESS_BUDGET});
 		graph_release(&cut);
 		news = failing_levels(&with) & promised;
 		/* The transactions of a level have no cycle that all of them together have not. */
 		if (news & failing_levels(certain)) {
-			cut_level(a, &a->dependencies.graph, level, &cut);
+			free(cut_level(a, &a->dependencies.graph, level, &cut));
 			cycles_find(&without, &cut, &(struct cycles_options){.budget = WITNESS_BUDGET});
 			graph_release(&cut);
 			news &= ~failing_levels(&without);

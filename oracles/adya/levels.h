@@ -20,5 +20,8 @@ struct level_answers {
  * explanations are worth a try. */
 void levels_decide(struct adya *a, const struct cycles *certain, bool can_hold, struct level_answers *out);
 void levels_release(struct level_answers *answers);
+/* The transactions of a level and above, with the data edges between them.  Returns the node of `graph` for each of
+ * `out`; the caller frees both. */
+uint32_t *cut_level(const struct adya *a, const struct graph *graph, uint8_t level, struct graph *out);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/bug.h"
 #include "base/mem.h"
+#include "base/search.h"
 
 enum {
 	NEVER_MATCHES_MAX = 32, /* versions of an object that are all tested for one predicate */
@@ -177,7 +178,7 @@ static bool add_forced(struct dependency_builder *b, const struct look *look)
 			       (i == 0 ? !chain->born : chain->begin_seq[i] <= last);
 		enum match match;
 
-		/* What comes behind the run matters only if it may have been seen. */
+		/* What comes after the run matters only if it may have been seen. */
 		if (over && !seeable)
 			continue;
 		match = look_test(b, look, i);
@@ -400,17 +401,8 @@ static void add_object(struct dependency_builder *b, uint32_t op, uint32_t node,
 /* The first of a table's objects, sorted by key, whose key is `key` or more. */
 static uint32_t first_from(const struct dependency_builder *b, uint32_t table, wide key)
 {
-	uint32_t low = b->objects_head[table], high = b->objects_head[table + 1];
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (b->keys_of[middle] < key)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return FIRST_WHERE(
+		i, b->objects_head[table], b->objects_head[table + 1], b->keys_of[i] >= key);
 }
 
 /* Rows whose key is not within the range never satisfy the predicate, at any version. */
@@ -608,7 +600,7 @@ static int by_key(const void *a, const void *b)
 	return (x->object > y->object) - (x->object < y->object);
 }
 
-/* Rows of the beginning come in the order of their keys, and later ones behind them. */
+/* Rows of the beginning come in the order of their keys, and later ones after them. */
 static void sort_keyed(struct keyed_object *all, uint32_t count)
 {
 	uint32_t head = 1, i, k = count;

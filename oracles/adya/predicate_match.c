@@ -175,7 +175,7 @@ static const struct sql_expr *parse_predicate(struct matcher *m, struct span tex
 	/* DO takes expressions; exactly one must come out, whatever parentheses the text has. */
 	buf_add_str(&sql, "DO (");
 	buf_add_span(&sql, text);
-	buf_add_str(&sql, "\n)"); /* behind a comment that the text may end with */
+	buf_add_str(&sql, "\n)"); /* after a comment that the text may end with */
 	kept = arena_copy(&m->arena, buf_span(&sql)); /* the tree borrows from it */
 	buf_release(&sql);
 	if (sql_parse(&m->arena, kept, &m->options, &stmt, NULL) && stmt->kind == SQL_STMT_DO &&

@@ -622,12 +622,122 @@ static bool plan_into(struct mvcc *m, struct plan *plan, const struct sql_into *
 	return true;
 }
 
+static void compile_select(struct mvcc *m, struct plan *plan)
+{
+	const struct sql_stmt *stmt = plan->stmt;
+	const struct sql_query *query = stmt->u.query;
+	struct eval_outcome outcome = {0};
+
+	/* Of a table that is not known, too: it makes a read view. */
+	plan->reads = plan->table_count > 0 || plan->unsupported;
+	plan->lock = sql_stmt_locking_read(stmt);
+	if (plan->key.select_limited && !query->limit)
+		plan->unsupported = REASON_SQL_SELECT_LIMIT;
+	if (plan->unsupported)
+		return;
+	if (stmt->u.query->into && !plan_into(m, plan, stmt->u.query->into, &query)) {
+		plan->unsupported = REASON_SELECT_INTO;
+		return;
+	}
+	plan->query = eval_query_compile(
+		&m->catalog.arena, query, &m->now.env, &m->source, &outcome);
+	if (!plan->query)
+		note_outcome(m, plan, &outcome);
+	else if (plan->reads)
+		plan_locking_read(m, plan, stmt->u.query);
+	if (plan->query && plan->reads && !plan->key_set)
+		plan_lookups_query(m, plan, stmt->u.query);
+}
+
+static void compile_insert(struct mvcc *m, struct plan *plan)
+{
+	const struct sql_stmt *stmt = plan->stmt;
+	struct eval_outcome outcome = {0};
+
+	plan->writes = true;
+	if (plan->unsupported)
+		return;
+	plan->insert = eval_insert_compile(
+		&m->catalog.arena, stmt->u.insert, &m->now.env, &m->source, &outcome);
+	if (!plan->insert)
+		note_outcome(m, plan, &outcome);
+	else if (asks_own_table(stmt->u.insert) && stmt->u.insert->query)
+		plan->unsupported = REASON_DUPLICATE_KEY_QUERY_OF_TABLE;
+	else if (stmt->u.insert->returning &&
+		 !plan_returning(m, plan, stmt->u.insert->returning,
+			 eval_insert_table(plan->insert), !stmt->u.insert->query))
+		plan->unsupported = REASON_RETURNING;
+}
+
+static void compile_update(struct mvcc *m, struct plan *plan)
+{
+	const struct sql_stmt *stmt = plan->stmt;
+	struct eval_outcome outcome = {0};
+
+	plan->writes = true;
+	plan_reach(m, plan);
+	if (plan->unsupported)
+		return;
+	if (stmt->u.update->tables->kind == SQL_TABLE_NAME && !stmt->u.update->tables->next)
+		plan->change = eval_update_compile(
+			&m->catalog.arena, stmt->u.update, &m->now.env, &m->source, &outcome);
+	else
+		plan->join = eval_join_compile(
+			&m->catalog.arena, stmt, &m->now.env, &m->source, &outcome);
+	if (!plan->change && !plan->join)
+		note_outcome(m, plan, &outcome);
+	else if (stmt->u.update->flags & SQL_DML_IGNORE)
+		plan_ignore(m, plan);
+	if (plan->change)
+		plan_assignments(m, plan, stmt->u.update);
+	if (plan->change && !plan->reads_by_query)
+		plan_rows(m, plan, stmt->u.update->where);
+}
+
+static void compile_delete(struct mvcc *m, struct plan *plan)
+{
+	const struct sql_stmt *stmt = plan->stmt;
+	struct eval_outcome outcome = {0};
+
+	plan->writes = true;
+	plan_reach(m, plan);
+	if (plan->unsupported)
+		return;
+	if (!stmt->u.del->targets)
+		plan->change = eval_delete_compile(
+			&m->catalog.arena, stmt->u.del, &m->now.env, &m->source, &outcome);
+	else
+		plan->join = eval_join_compile(
+			&m->catalog.arena, stmt, &m->now.env, &m->source, &outcome);
+	if (!plan->change && !plan->join)
+		note_outcome(m, plan, &outcome);
+	else if (stmt->u.del->returning &&
+		 !(plan->change && plan_returning(m, plan, stmt->u.del->returning,
+					   eval_change_table(plan->change), false)))
+		plan->unsupported = REASON_RETURNING;
+	else if (plan->change && !plan->reads_by_query)
+		plan_rows(m, plan, stmt->u.del->where);
+}
+
+static void compile_set(
+	struct mvcc *m, struct plan *plan, const struct session_settings *settings)
+{
+	const struct sql_stmt *stmt = plan->stmt;
+
+	if (stmt->u.set->statement) {
+		plan->writes = true;
+		plan->unsupported = REASON_SET_STATEMENT_NOT_MODELLED;
+		return;
+	}
+	plan->harmless = variables_are_followed(m, stmt, settings);
+	plan->sets_unmodelled = !plan->harmless;
+	plan->reads_incidentally = plan->reads_by_query;
+}
+
 static void compile(
 	struct mvcc *m, struct plan *plan, const struct session_settings *settings)
 {
 	const struct sql_stmt *stmt = plan->stmt;
-	const struct sql_query *query = stmt->kind == SQL_STMT_SELECT ? stmt->u.query : NULL;
-	struct eval_outcome outcome = {0};
 
 	if (sql_kind_controls_transactions(stmt->kind)) {
 		plan->harmless = true;
@@ -635,91 +745,20 @@ static void compile(
 	}
 	switch (stmt->kind) {
 	case SQL_STMT_SELECT:
-		/* Of a table that is not known, too: it makes a read view. */
-		plan->reads = plan->table_count > 0 || plan->unsupported;
-		plan->lock = sql_stmt_locking_read(stmt);
-		if (plan->key.select_limited && !query->limit)
-			plan->unsupported = REASON_SQL_SELECT_LIMIT;
-		if (plan->unsupported)
-			return;
-		if (stmt->u.query->into && !plan_into(m, plan, stmt->u.query->into, &query)) {
-			plan->unsupported = REASON_SELECT_INTO;
-			return;
-		}
-		plan->query = eval_query_compile(
-			&m->catalog.arena, query, &m->now.env, &m->source, &outcome);
-		if (!plan->query)
-			note_outcome(m, plan, &outcome);
-		else if (plan->reads)
-			plan_locking_read(m, plan, stmt->u.query);
-		if (plan->query && plan->reads && !plan->key_set)
-			plan_lookups_query(m, plan, stmt->u.query);
+		compile_select(m, plan);
 		return;
 	case SQL_STMT_INSERT:
 	case SQL_STMT_REPLACE:
-		plan->writes = true;
-		if (plan->unsupported)
-			return;
-		plan->insert = eval_insert_compile(
-			&m->catalog.arena, stmt->u.insert, &m->now.env, &m->source, &outcome);
-		if (!plan->insert)
-			note_outcome(m, plan, &outcome);
-		else if (asks_own_table(stmt->u.insert) && stmt->u.insert->query)
-			plan->unsupported = REASON_DUPLICATE_KEY_QUERY_OF_TABLE;
-		else if (stmt->u.insert->returning &&
-			 !plan_returning(m, plan, stmt->u.insert->returning,
-				 eval_insert_table(plan->insert), !stmt->u.insert->query))
-			plan->unsupported = REASON_RETURNING;
+		compile_insert(m, plan);
 		return;
 	case SQL_STMT_UPDATE:
-		plan->writes = true;
-		plan_reach(m, plan);
-		if (plan->unsupported)
-			return;
-		if (stmt->u.update->tables->kind == SQL_TABLE_NAME && !stmt->u.update->tables->next)
-			plan->change = eval_update_compile(
-				&m->catalog.arena, stmt->u.update, &m->now.env, &m->source, &outcome);
-		else
-			plan->join = eval_join_compile(
-				&m->catalog.arena, stmt, &m->now.env, &m->source, &outcome);
-		if (!plan->change && !plan->join)
-			note_outcome(m, plan, &outcome);
-		else if (stmt->u.update->flags & SQL_DML_IGNORE)
-			plan_ignore(m, plan);
-		if (plan->change)
-			plan_assignments(m, plan, stmt->u.update);
-		if (plan->change && !plan->reads_by_query)
-			plan_rows(m, plan, stmt->u.update->where);
+		compile_update(m, plan);
 		return;
 	case SQL_STMT_DELETE:
-		plan->writes = true;
-		plan_reach(m, plan);
-		if (plan->unsupported)
-			return;
-		if (!stmt->u.del->targets)
-			plan->change = eval_delete_compile(
-				&m->catalog.arena, stmt->u.del, &m->now.env, &m->source, &outcome);
-		else
-			plan->join = eval_join_compile(
-				&m->catalog.arena, stmt, &m->now.env, &m->source, &outcome);
-		if (!plan->change && !plan->join)
-			note_outcome(m, plan, &outcome);
-		else if (stmt->u.del->returning &&
-			 !(plan->change && plan_returning(m, plan, stmt->u.del->returning,
-						   eval_change_table(plan->change), false)))
-			plan->unsupported = REASON_RETURNING;
-		else if (plan->change && !plan->reads_by_query)
-			plan_rows(m, plan, stmt->u.del->where);
+		compile_delete(m, plan);
 		return;
 	case SQL_STMT_SET:
-		if (stmt->u.set->statement) {
-			plan->writes = true;
-			plan->unsupported = REASON_SET_STATEMENT_NOT_MODELLED;
-			return;
-		}
-		plan->harmless = variables_are_followed(m, stmt, settings);
-		plan->sets_unmodelled = !plan->harmless;
-		plan->reads_incidentally = plan->reads_by_query;
+		compile_set(m, plan, settings);
 		return;
 	case SQL_STMT_EXPLAIN:
 		/* MariaDB's ANALYZE UPDATE changes rows and answers with how it did; MySQL's
