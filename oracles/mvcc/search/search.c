@@ -139,6 +139,13 @@ static uint32_t oldest_began(const struct mvcc *m)
 {
 	uint32_t oldest = STORE_NONE, unbegun = 0;
 
+	/* A statement that was sent may have been executed long before its answer comes. */
+	for (size_t i = 0; i < m->search.in_flight_count; i++) {
+		const struct stmt_run *run = &m->runs[m->search.in_flight[i]];
+
+		if (run->state != STMT_DONE && run->begin_event < oldest)
+			oldest = run->begin_event;
+	}
 	for (uint32_t i = m->search.first_open; i < m->store.txn_count && unbegun < UNBEGUN_MAX; i++) {
 		const struct store_txn *t = &m->store.txns[i];
 
@@ -147,6 +154,15 @@ static uint32_t oldest_began(const struct mvcc *m)
 			oldest = t->began;
 	}
 	return oldest;
+}
+
+/* Of SCOPE_VIEWS: can a transaction whose first statement was executed at `event` tell the ways apart?  It can until the
+ * last of those was answered that were executed early. */
+static bool was_there(const struct mvcc *m, const struct choice *p, uint32_t event)
+{
+	return event <= p->event ||
+	       ((choice_taken(p) || p->any_early) && event < m->schedule->event_count &&
+		       m->schedule->events[event].seq <= p->until);
 }
 
 /* Is there a transaction left for which the other ways of a choice would make a difference? */
@@ -160,8 +176,7 @@ static bool still_matters(const struct mvcc *m, const struct choice *p, uint32_t
 	case SCOPE_TXN:
 		return store_is_active(&m->store, p->txn);
 	case SCOPE_VIEWS:
-		return oldest != STORE_NONE &&
-		       (oldest <= p->event || (choice_taken(p) && m->schedule->events[oldest].seq <= p->until));
+		return oldest != STORE_NONE && was_there(m, p, oldest);
 	}
 	return true;
 }
@@ -259,7 +274,9 @@ static void close_points(struct mvcc *m)
 	for (size_t i = 0; i < s->choice_count; i++) {
 		struct choice *p = &s->choices[i];
 
-		p->closed = !still_matters(m, p, oldest);
+		/* Of a choice that is still to come, where the search goes the same way again, nothing is known yet. */
+		if (p->event < s->event)
+			p->closed = !still_matters(m, p, oldest);
 		s->open_count += !p->closed;
 	}
 	while (drop < s->choice_count && s->choices[drop].closed)
@@ -1019,9 +1036,9 @@ static bool concerns(
 	for (size_t i = 0; i < count; i++) {
 		if (scope(p) == SCOPE_TXN
 				? p->txn == failed[i].txns[0] || p->txn == failed[i].txns[1]
-				: failed[i].sent <= p->event ||
+				: was_there(m, p, failed[i].sent) ||
 					  (failed[i].txns[0] != STORE_NONE &&
-						  m->store.txns[failed[i].txns[0]].began <= p->event))
+						  was_there(m, p, m->store.txns[failed[i].txns[0]].began)))
 			return true;
 	}
 	return false;
@@ -1400,8 +1417,10 @@ static void close_impossible(struct mvcc *m)
 		if (!is_lasting(&kept[i]))
 			continue;
 		kept[i].closed = common.nothing_else || common.state;
-		if (common.txn && kept[i].order && kept[i].until != UINT64_MAX)
+		if (common.txn && kept[i].order && kept[i].until != UINT64_MAX) {
 			kept[i].scope = SCOPE_VIEWS;
+			kept[i].any_early = true;
+		}
 	}
 	s->choice_count = first;
 	MEM_RESERVE(s->choices, first + count + later_count, s->choice_capacity);

@@ -58,6 +58,7 @@ struct choice { /* a choice that was made */
 	bool order;     /* whether others were executed before; the first way: none */
 	uint64_t until; /* of `order`: when the last of those others was answered; UINT64_MAX: for ever */
 	bool closed;    /* no transaction is left for which its other ways would make a difference */
+	bool any_early; /* of SCOPE_VIEWS: in any of its ways others may have been executed early, in the first one, too */
 	bool looked_at; /* whether its other ways make one was tried when its event was over */
 	struct state_mark before; /* the event */
 };
