@@ -1385,8 +1385,8 @@ static struct common try_ways(struct mvcc *m, size_t first, uint32_t txn)
 		if (!process_again(m))
 			continue;
 		common.nothing_else = false;
-		common.state = common.state && state_digest(m, AT_EVENT, &other) && other == state;
 		common.txn = state_of_txn(m, txn) == done;
+		common.state = common.state && common.txn && state_digest(m, AT_EVENT, &other) && other == state;
 	}
 	return common;
 }
