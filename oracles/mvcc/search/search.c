@@ -502,6 +502,11 @@ static bool other_rows(struct mvcc *m, uint32_t stmt, uint32_t other)
 		if (v->txn == txn + 1)
 			return false;
 	}
+	/* What a SERIALIZABLE transaction has read is locked, with the gaps (serializable_reads.c). */
+	for (const struct store_read *r = table->reads; r; r = r->next) {
+		if (r->txn == txn + 1)
+			return false;
+	}
 	if (plan->reach)
 		return other_keys(m, plan, table, txn + 1);
 	if (!plan->insert && !plan->change && !(plan->single && plan->where))
