@@ -114,3 +114,13 @@ bool file_read(const char *path, size_t size_max, struct buf *out, struct err *e
 		fclose(file);
 	return ok;
 }
+
+bool file_write(const char *path, struct span content, struct err *err)
+{
+	FILE *file = fopen(path, "wb");
+	bool ok = file && fwrite(content.ptr, 1, content.len, file) == content.len;
+
+	if (file && fclose(file) != 0)
+		ok = false;
+	return ok || err_set_errno(err, errno, "cannot write %s", path);
+}

@@ -23,6 +23,9 @@ void file_list_release(struct file_list *list);
 /* Appends the content, at most size_max bytes; more is an error.  "-" is standard input. */
 bool file_read(const char *path, size_t size_max, struct buf *out, struct err *err) MUST_CHECK;
 
+/* Makes or replaces a file with this content. */
+bool file_write(const char *path, struct span content, struct err *err) MUST_CHECK;
+
 /* Whether two names, links among them, lead to one file that is there. */
 bool file_is_same(const char *a, const char *b) MUST_CHECK;
 

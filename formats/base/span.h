@@ -65,6 +65,13 @@ static inline bool span_ieq_str(struct span a, const char *s)
 	return span_ieq(a, span_str(s));
 }
 
+static inline bool span_starts(struct span a, const char *head)
+{
+	size_t len = strlen(head);
+
+	return a.len >= len && memcmp(a.ptr, head, len) == 0;
+}
+
 static inline bool span_istarts(struct span a, const char *head)
 {
 	size_t len = strlen(head);
@@ -83,6 +90,18 @@ static inline bool span_ihas(struct span a, const char *part)
 			return true;
 	}
 	return false;
+}
+
+/* Takes a line from the rest, without its end; false: no line end is left. */
+static inline bool span_next_line(struct span *rest, struct span *line)
+{
+	const char *end = rest->len ? (const char *)memchr(rest->ptr, '\n', rest->len) : NULL;
+
+	if (!end)
+		return false;
+	*line = span_of(rest->ptr, (size_t)(end - rest->ptr));
+	*rest = span_of(end + 1, rest->len - line->len - 1);
+	return true;
 }
 
 static inline int span_cmp(struct span a, struct span b)

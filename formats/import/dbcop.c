@@ -82,8 +82,8 @@ static bool header(struct window *in, struct err *err)
 
 static bool event(struct window *in, struct values_builder *b, struct err *err)
 {
-	bool write, success;
-	uint64_t variable, value;
+	bool write = false, success = false;
+	uint64_t variable = 0, value = 0;
 	uint32_t key, atom, item;
 
 	if (!have(in, EVENT_SIZE, err) || !take_bool(in, &write, err) ||

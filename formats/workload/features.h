@@ -147,10 +147,10 @@ enum order_word { ORDER_WORDS(X) ORDER_WORD_COUNT };
 	WORDS(FEATURE_IDIOM, SECTION_TRANSACTIONS, "idiom", idiom, "transactions as applications write them")     \
 	WORDS(FEATURE_BEGIN, SECTION_TRANSACTIONS, "begin", begin, "how transactions begin")                      \
 	WORDS(FEATURE_END, SECTION_TRANSACTIONS, "end", end, "how they end; open: the session ends first")        \
-	CHANCE(FEATURE_SAVEPOINT, SECTION_TRANSACTIONS, "savepoint", "statements behind which a savepoint is set or used")      \
+	CHANCE(FEATURE_SAVEPOINT, SECTION_TRANSACTIONS, "savepoint", "statements after which a savepoint is set or used")      \
 	WORDS(FEATURE_LEVEL, SECTION_TRANSACTIONS, "level", level, "isolation levels")                            \
 	CHANCE(FEATURE_MIXED_LEVELS, SECTION_TRANSACTIONS, "mixed_levels", "cases whose sessions each have a level of their own")     \
-	CHANCE(FEATURE_DEFINITION, SECTION_TRANSACTIONS, "definition", "statements behind which a definition is changed (DDL)")  \
+	CHANCE(FEATURE_DEFINITION, SECTION_TRANSACTIONS, "definition", "statements after which a definition is changed (DDL)")  \
 	CHANCE(FEATURE_SETTING, SECTION_TRANSACTIONS, "setting", "transactions that change a session variable")   \
 	CHANCE(FEATURE_TIMEOUT, SECTION_TRANSACTIONS, "timeout", "cases whose lock waits end after a second")     \
 	WORDS(FEATURE_CONFLICT, SECTION_SCHEDULE, "conflict", conflict, "how two transactions are made to meet: full (one condition for both), partial (p OR q), row (both conditions true for one row), none") \

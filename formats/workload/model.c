@@ -145,7 +145,7 @@ static bool take_number(struct reader *r, uint64_t max, uint64_t *out)
 static bool take_fraction(struct reader *r, uint64_t max, uint32_t scale, uint32_t *out)
 {
 	size_t begin = r->at;
-	uint64_t whole;
+	uint64_t whole = 0;
 
 	if (!take_number(r, max, &whole))
 		return false;
@@ -153,10 +153,10 @@ static bool take_fraction(struct reader *r, uint64_t max, uint32_t scale, uint32
 	if (peek(r) == '.') {
 		r->at++;
 		if (peek(r) < '0' || peek(r) > '9')
-			return fail(r, r->at, "a digit is expected behind the point");
+			return fail(r, r->at, "a digit is expected after the point");
 		for (uint32_t unit = scale / 10; peek(r) >= '0' && peek(r) <= '9'; unit /= 10) {
 			if (!unit)
-				return fail(r, r->at, "one digit too many behind the point");
+				return fail(r, r->at, "one digit too many after the point");
 			whole += (uint64_t)(peek(r) - '0') * unit;
 			r->at++;
 		}

@@ -67,7 +67,7 @@ bool random_chance(struct random_source *r, uint32_t per_mille)
 	return random_below(r, 1000) < per_mille;
 }
 
-/* ---- powers, in numbers with 32 bits behind the point ---- */
+/* ---- powers, in numbers with 32 bits after the point ---- */
 
 enum { FRACTION_BITS = 32 };
 #define FIXED_ONE (UINT64_C(1) << FRACTION_BITS)

@@ -55,11 +55,6 @@ struct application *application_new(const struct history *history, struct verdic
 	return a;
 }
 
-static uint64_t pair_key(uint32_t a, uint32_t b)
-{
-	return (uint64_t)a << 32 | b;
-}
-
 /* ---- groups ---- */
 
 static uint32_t code_number(const struct application *a, uint32_t stmt)
@@ -142,7 +137,7 @@ static void add_to_group(struct application *a, const struct judging *judging, c
 	const struct accesses *accesses = judging->accesses;
 	const struct access_row *row = &accesses->rows[accesses->versions[c->missed].row];
 	struct group *group = group_for(a, accesses, c);
-	uint32_t *was = map_at(&group->pairs, pair_key(c->txn, c->other));
+	uint32_t *was = map_at(&group->pairs, candidate_pair(c->txn, c->other));
 	bool certain = judgement == JUDGED_CERTAIN;
 
 	if (*was == MAP_NONE) {
@@ -173,10 +168,10 @@ static void look_at(struct application *a, const struct judging *judging, const 
 	enum judgement judgement;
 
 	turn_round(a, judging->accesses, &c);
-	pair = pair_key(c.txn, c.other);
+	pair = candidate_pair(c.txn, c.other);
 	/* A lost update is told once, and tells more. */
 	if (c.anomaly != ANOMALY_LOST_UPDATE &&
-		(map_get(&a->lost, pair) != MAP_NONE || map_get(&a->lost, pair_key(c.other, c.txn)) != MAP_NONE ||
+		(map_get(&a->lost, pair) != MAP_NONE || map_get(&a->lost, candidate_pair(c.other, c.txn)) != MAP_NONE ||
 			map_get(&a->skewed[c.anomaly], pair) != MAP_NONE))
 		return;
 	judgement = judge_candidate(judging, &c, &columns);

@@ -5,6 +5,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/search.h"
 
 /* More are of no use to a reader, and would fill the memory. */
 enum { CANDIDATES_MAX = 4 << 20, MISSES_MAX = 16 << 20 };
@@ -25,11 +26,6 @@ struct finder {
 	size_t missing_count, missing_capacity;
 	struct map by_pair; /* first entry of `missing` of a pair */
 };
-
-static uint64_t pair_key(uint32_t a, uint32_t b)
-{
-	return (uint64_t)a << 32 | b;
-}
 
 static struct candidate *add(struct finder *f, enum anomaly anomaly)
 {
@@ -108,17 +104,8 @@ static void sort_reads(struct finder *f)
 /* The place in by_row of the first read of the row by T; then those follow that are of the same. */
 static uint32_t first_of_row(const struct finder *f, uint32_t txn, uint32_t row)
 {
-	uint32_t low = f->out->first_read[txn], high = f->out->first_read[txn + 1];
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (f->accesses->reads[f->by_row[middle]].row < row)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return FIRST_WHERE(i, f->out->first_read[txn], f->out->first_read[txn + 1],
+		f->accesses->reads[f->by_row[i]].row >= row);
 }
 
 /* The next read of T of the row; NULL: there is no more. */
@@ -134,17 +121,10 @@ static const struct access_read *next_of_row(const struct finder *f, uint32_t tx
 
 static bool writes_row(const struct finder *f, uint32_t txn, uint32_t row)
 {
-	uint32_t low = f->first_write[txn], high = f->first_write[txn + 1];
+	uint32_t end = f->first_write[txn + 1];
+	uint32_t at = FIRST_WHERE(i, f->first_write[txn], end, f->accesses->versions[f->writes[i]].row >= row);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (f->accesses->versions[f->writes[middle]].row < row)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < f->first_write[txn + 1] && f->accesses->versions[f->writes[low]].row == row;
+	return at < end && f->accesses->versions[f->writes[at]].row == row;
 }
 
 static void index_writes(struct finder *f)
@@ -329,7 +309,7 @@ static void find_missing(struct finder *f)
 static int by_pair(const void *a, const void *b)
 {
 	const struct missing *x = a, *y = b;
-	uint64_t first = pair_key(x->txn, x->other), second = pair_key(y->txn, y->other);
+	uint64_t first = candidate_pair(x->txn, x->other), second = candidate_pair(y->txn, y->other);
 
 	if (first != second)
 		return first < second ? -1 : 1;
@@ -373,7 +353,7 @@ static void find_write_skew(struct finder *f)
 
 		if (i && m[-1].txn == m->txn && m[-1].other == m->other)
 			continue;
-		back = map_get(&f->by_pair, pair_key(m->other, m->txn));
+		back = map_get(&f->by_pair, candidate_pair(m->other, m->txn));
 		if (m->txn < m->other && back != MAP_NONE)
 			add_write_skew(f, i, back);
 	}
@@ -391,7 +371,7 @@ static void find_read_skew(struct finder *f)
 
 		if (read->kind == ACCESS_NO_CHANGE || read->low != read->high || v->txn == ACCESS_NONE || v->txn == read->txn)
 			continue;
-		first = map_get(&f->by_pair, pair_key(read->txn, v->txn));
+		first = map_get(&f->by_pair, candidate_pair(read->txn, v->txn));
 		for (size_t k = first; first != MAP_NONE && k < f->missing_count && f->missing[k].txn == read->txn &&
 					f->missing[k].other == v->txn;
 			k++) {
@@ -430,7 +410,7 @@ void candidates_find(struct candidates *out, const struct history *history, cons
 	if (f.missing_count)
 		qsort(f.missing, f.missing_count, sizeof(*f.missing), by_pair);
 	for (size_t i = f.missing_count; i-- > 0;)
-		map_put(&f.by_pair, pair_key(f.missing[i].txn, f.missing[i].other), (uint32_t)i);
+		map_put(&f.by_pair, candidate_pair(f.missing[i].txn, f.missing[i].other), (uint32_t)i);
 	find_write_skew(&f);
 	find_read_skew(&f);
 	map_release(&f.by_pair);

@@ -46,6 +46,12 @@ struct candidates {
 	uint64_t cut;         /* pairs that were not looked at, because there are too many */
 };
 
+/* A key for the two transactions, in this order. */
+static inline uint64_t candidate_pair(uint32_t txn, uint32_t other)
+{
+	return (uint64_t)txn << 32 | other;
+}
+
 void candidates_find(struct candidates *out, const struct history *history, const struct accesses *accesses);
 void candidates_release(struct candidates *candidates);
 

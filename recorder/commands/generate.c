@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `isorec generate`: scenarios, or a free-running load, from a model and a seed. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/files.h"
 #include "base/output.h"
 #include "base/text.h"
+#include "commands/case_options.h"
 #include "commands/connection_options.h"
 #include "commands/private_server.h"
 #include "commands/recorder_commands.h"
@@ -31,16 +32,6 @@ struct made {
 	uint64_t cases, statements, ns;
 };
 
-static bool write_file(const char *path, const struct buf *text, struct err *err)
-{
-	FILE *file = fopen(path, "w");
-	bool ok = file && fwrite(text->data, 1, text->len, file) == text->len;
-
-	if (file && fclose(file) != 0)
-		ok = false;
-	return ok || err_set_errno(err, errno, "cannot write %s", path);
-}
-
 /* Into its file of the folder, or to the output. */
 static bool put_case(const struct generate_command_options *o, const struct scenario *s, struct err *err)
 {
@@ -50,7 +41,7 @@ static bool put_case(const struct generate_command_options *o, const struct scen
 
 	scenario_print(s, &text);
 	buf_printf(&path, "%s/%.*s.scn", o->output ? o->output : "", SPAN_ARG(id));
-	ok = o->output ? write_file(path.data, &text, err) : output_write(&text);
+	ok = o->output ? file_write(path.data, buf_span(&text), err) : output_write(&text);
 	buf_release(&text);
 	buf_release(&path);
 	return ok;
@@ -107,7 +98,7 @@ static enum exit_status list_models(void)
 	for (size_t i = 0; model_names[i]; i++) {
 		const char *about = strchr(model_text(model_names[i]), '\n') + 1;
 
-		/* The line behind the licence: "# name: what it is for". */
+		/* The line after the licence: "# name: what it is for". */
 		buf_printf(&out, "%.*s\n", (int)strcspn(about + 2, "\n"), about + 2);
 	}
 	(void)!output_write(&out);
@@ -150,7 +141,8 @@ static bool choose_access(struct load_options *options, const char *access, stru
 	if (*access) {
 		buf_printf(&text, "[data]\naccess = %s\n", access);
 		ok = model_parse(&model, buf_span(&text), "--access", err);
-		options->access = model.features[FEATURE_ACCESS].spread;
+		if (ok)
+			options->access = model.features[FEATURE_ACCESS].spread;
 		buf_release(&text);
 	}
 	return ok;
@@ -216,26 +208,21 @@ static enum exit_status run_load(const struct command *command, const struct gen
 	struct err err;
 	bool skip, ok;
 
-	if (!choose_access(&options, o->access, &err) || (o->server && !provide_start(&server, o->server, &skip, &err)))
-		return command_failed(command, &err);
-	if (o->server) {
-		options.target.host = "127.0.0.1";
-		options.target.port = server.port;
-		options.target.socket = NULL;
-		options.target.user = server.user;
-		options.target.password = NULL;
-	}
-	options.target.database = o->database;
-	progress_begin(&progress, OUTPUT_AUTO, "loading rows", false);
-	progress.counts = true;
-	options.ctx = &progress;
-	ok = runs_begin();
-	if (!ok)
+	if (!runs_begin())
 		return EXIT_STATUS_INPUT;
-	ok = load_run(&options, &report, &err);
-	progress_end(&progress);
+	ok = choose_access(&options, o->access, &err) && (!o->server || provide_start(&server, o->server, &skip, &err));
+	if (ok) {
+		if (o->server)
+			provided_target(&server, &options.target);
+		options.target.database = o->database;
+		progress_begin(&progress, OUTPUT_AUTO, "loading rows", false);
+		progress.counts = true;
+		options.ctx = &progress;
+		ok = load_run(&options, &report, &err);
+		progress_end(&progress);
+		provide_stop(&server);
+	}
 	runs_end();
-	provide_stop(&server);
 	if (!ok)
 		return command_failed(command, &err);
 	say_load(&report);
@@ -279,18 +266,8 @@ static enum exit_status generate(const struct command *command, int argc, char *
 
 static const struct option_def generate_table[] = {
 	OPTION_HEADING("What is generated"),
-	{.name = "model",
-		.letter = 'm',
-		.argument = "NAME|FILE",
-		.choices = model_names,
-		OPTION_STRING(struct generate_command_options, model),
-		.preset = "tiny",
-		.help = "a built-in model, or a file in the language of docs/workload-models.md"},
-	{.name = "seed",
-		.argument = "N",
-		OPTION_UINT(struct generate_command_options, seed),
-		.preset = "1",
-		.help = "the same seed gives the same bytes"},
+	MODEL_OPTION(struct generate_command_options, model),
+	SEED_OPTION(struct generate_command_options, seed),
 	{.name = "count",
 		.letter = 'n',
 		.argument = "N",
@@ -302,13 +279,7 @@ static const struct option_def generate_table[] = {
 		OPTION_UINT(struct generate_command_options, first),
 		.preset = "0",
 		.help = "the number of the first of them: case 17 of a seed can be made alone"},
-	{.name = "orders",
-		.argument = "N",
-		.min = 1,
-		.max = 1000,
-		OPTION_UINT(struct generate_command_options, orders),
-		.preset = "1",
-		.help = "so many cases have the same transactions, each in another order"},
+	ORDERS_OPTION(struct generate_command_options, orders, "1"),
 	{.name = "dialect",
 		.argument = "RELEASE",
 		OPTION_STRING(struct generate_command_options, dialect),

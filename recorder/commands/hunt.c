@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/text.h"
+#include "commands/case_options.h"
 #include "commands/connection_options.h"
 #include "commands/private_server.h"
 #include "commands/recorder_commands.h"
@@ -258,25 +259,9 @@ static const struct option_def hunt_table[] = {
 		OPTION_FLAG(struct hunt_command_options, drop_database),
 		.help = "with --use-server: drop databases of those names that are there, with all that is in them"},
 	OPTION_HEADING("Cases"),
-	{.name = "model",
-		.letter = 'm',
-		.argument = "NAME|FILE",
-		.choices = model_names,
-		OPTION_STRING(struct hunt_command_options, model),
-		.preset = "tiny",
-		.help = "a built-in model, or a file in the language of docs/workload-models.md"},
-	{.name = "seed",
-		.argument = "N",
-		OPTION_UINT(struct hunt_command_options, seed),
-		.preset = "1",
-		.help = "the same seed gives the same cases"},
-	{.name = "orders",
-		.argument = "N",
-		.min = 1,
-		.max = 1000,
-		OPTION_UINT(struct hunt_command_options, orders),
-		.preset = "2",
-		.help = "so many cases have the same transactions, each in another order"},
+	MODEL_OPTION(struct hunt_command_options, model),
+	SEED_OPTION(struct hunt_command_options, seed),
+	ORDERS_OPTION(struct hunt_command_options, orders, "2"),
 	{.name = "dialect",
 		.argument = "RELEASE",
 		OPTION_STRING(struct hunt_command_options, dialect),

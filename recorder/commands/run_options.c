@@ -116,15 +116,20 @@ bool runs_parse_node(struct run_options *run, const char *node)
 	return true;
 }
 
+void provided_target(const struct provided *server, struct run_target *target)
+{
+	target->host = "127.0.0.1";
+	target->port = server->port;
+	target->socket = NULL;
+	target->user = server->user;
+	target->password = NULL;
+}
+
 void runs_target_provided(struct run_options *run, const struct provided *server)
 {
 	const char *at = strchr(server->nodes, ',');
 
-	run->target.host = "127.0.0.1";
-	run->target.port = server->port;
-	run->target.socket = NULL;
-	run->target.user = server->user;
-	run->target.password = NULL;
+	provided_target(server, &run->target);
 	run->node_count = 0;
 	while (at) {
 		char node[300];

@@ -94,6 +94,8 @@ struct run_timeouts {
 struct run_options runs_defaults(
 	const struct connection_options *connection, const struct run_timeouts *timeouts);
 
+/* Leads to the server that was started.  Keeps pointers into it. */
+void provided_target(const struct provided *server, struct run_target *target);
 /* The server that was started for the run, with the nodes it has.  Keeps pointers into it. */
 void runs_target_provided(struct run_options *run, const struct provided *server);
 /* Further nodes, HOST:PORT; false after a message. */

@@ -28,7 +28,7 @@ struct generate_options {
 	const struct model *model;
 	const struct dialect *dialect;
 	uint64_t seed;
-	uint64_t orders; /* so many cases, one behind the other, have the same transactions in different orders; 0: 1 */
+	uint64_t orders; /* so many cases, one after the other, have the same transactions in different orders; 0: 1 */
 	const char *prefix; /* of the ids; NULL: model and seed */
 };
 

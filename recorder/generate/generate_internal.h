@@ -35,7 +35,7 @@ struct table {
 	uint32_t unique_count;
 	const char *create;
 	const char *partition; /* "": none */
-	struct row **rows;     /* those of the setup; behind them rows that statements insert */
+	struct row **rows;     /* those of the setup; after them rows that statements insert */
 	size_t row_count, set_up_count, row_capacity;
 	struct sampler access;
 	struct eval_table *eval; /* NULL: not modelled */

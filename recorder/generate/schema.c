@@ -27,7 +27,7 @@ static bool is_text(const struct column *c)
 	return c->type == OF_TEXT || c->type == OF_CHAR;
 }
 
-/* The date that lies so many days behind 2023-12-28 (Hinnant: chrono-compatible low-level date algorithms). */
+/* The date that lies so many days after 2023-12-28 (Hinnant: chrono-compatible low-level date algorithms). */
 static const char *date_text(struct gen *g, uint64_t days, const char *tail)
 {
 	uint64_t z = days + 739187, era = z / 146097, doe = z % 146097; /* since 0000-03-01 */

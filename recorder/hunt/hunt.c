@@ -466,7 +466,7 @@ bool hunt(const struct hunt_options *options, struct hunt_summary *summary, stru
 	ok = make_folders(options, err) && open_log(h);
 	h->begin_ns = h->drawn_ns = h->said_ns = h->page_ns = clock_mono_ns();
 	if (ok && h->state.cases)
-		say(h, "going on behind %" PRIu64 " cases of %s/log", h->state.cases, options->folder);
+		say(h, "going on after the %" PRIu64 " cases of %s/log", h->state.cases, options->folder);
 	if (ok) {
 		void (*before)(int) = signal(SIGPIPE, SIG_IGN);
 

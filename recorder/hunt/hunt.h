@@ -4,7 +4,7 @@
  *
  * Worker processes, each with servers of its own, do the first three for the cases that this process hands out; so a
  * crash of an oracle costs one case.  A case's findings are in files before its line is in the log, and a hunt that
- * begins in a folder with a log goes on behind it: killed at any moment, it loses the cases that were under way, and
+ * begins in a folder with a log goes on after its last case: killed at any moment, it loses the cases that were under way, and
  * does them again.
  *
  *	FOLDER/log            the state: a line for each case and server

@@ -5,7 +5,7 @@
 
 #include "hunt/hunt.h"
 
-/* Tags of what happened, behind those of the generator. */
+/* Tags of what happened, after those of the generator. */
 enum hunt_tag { HAPPENED_BLOCKED, HAPPENED_DEADLOCK, HAPPENED_SNAPSHOT, HAPPENED_TIMEOUT, HAPPENED_DUPLICATE, HAPPENED_FOREIGN,
 	HAPPENED_COUNT };
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/files.h"
 #include "base/text.h"
 #include "hunt/hunt_internal.h"
 
@@ -98,7 +99,6 @@ static void add_words_not_drawn(const struct hunt_state *state, struct buf *out)
 bool page_write(const struct hunt_state *state, struct err *err)
 {
 	struct buf out = BUF_INIT, path = BUF_INIT, part = BUF_INIT, words = BUF_INIT;
-	FILE *file;
 	bool ok;
 
 	buf_add_str(&out, "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>isorec hunt</title>\n<style>"
@@ -115,11 +115,8 @@ bool page_write(const struct hunt_state *state, struct err *err)
 	add_words_not_drawn(state, &out);
 	buf_printf(&path, "%s/index.html", state->options->folder);
 	buf_printf(&part, "%s.part", path.data);
-	file = fopen(part.data, "w");
-	ok = file && fwrite(out.data, 1, out.len, file) == out.len;
-	ok = file && fclose(file) == 0 && ok && rename(part.data, path.data) == 0;
-	if (!ok)
-		err_set_errno(err, errno, "cannot write %s", path.data);
+	ok = file_write(part.data, buf_span(&out), err) &&
+	     (rename(part.data, path.data) == 0 || err_set_errno(err, errno, "cannot write %s", path.data));
 	buf_release(&out);
 	buf_release(&path);
 	buf_release(&part);

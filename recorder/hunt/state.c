@@ -11,7 +11,7 @@
 
 /* ---- lines ---- */
 
-/* Numbers with blanks between them, then fields behind tabs: failure, reason, findings (kind, count, signature). */
+/* Numbers with blanks between them, then fields after tabs: failure, reason, findings (kind, count, signature). */
 static void print_numbers(const struct hunt_result *r, struct buf *out)
 {
 	const struct hunt_figures *f = &r->figures;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/files.h"
 #include "base/mem.h"
 #include "hunt/hunt_internal.h"
 #include "server/errors.h"
@@ -46,14 +47,6 @@ static void stop_server(struct worker *w, size_t i)
 }
 
 /* ---- files ---- */
-
-static bool write_text(const char *path, struct span text)
-{
-	FILE *file = fopen(path, "w");
-	bool ok = file && fwrite(text.ptr, 1, text.len, file) == text.len;
-
-	return file && fclose(file) == 0 && ok;
-}
 
 static bool copy_file(const char *from, const char *to)
 {
@@ -133,6 +126,7 @@ static bool keep(struct worker *w, size_t server, uint64_t number, struct scenar
 {
 	struct buf folder = BUF_INIT, path = BUF_INIT, text = BUF_INIT;
 	const char *name = w->servers[server].name;
+	struct err err;
 	bool ok;
 
 	case_folder(&folder, w->options, number);
@@ -140,7 +134,7 @@ static bool keep(struct worker *w, size_t server, uint64_t number, struct scenar
 	add_expectation(s, judged);
 	scenario_print(s, &text);
 	buf_printf(&path, "%s/case.scn", folder.data);
-	ok = ok && write_text(path.data, buf_span(&text));
+	ok = ok && file_write(path.data, buf_span(&text), &err);
 	buf_clear(&path);
 	buf_printf(&path, "%s/%s.itr", folder.data, name);
 	ok = ok && (access(w->traces[server], R_OK) != 0 || copy_file(w->traces[server], path.data));
@@ -148,7 +142,7 @@ static bool keep(struct worker *w, size_t server, uint64_t number, struct scenar
 	buf_clear(&text);
 	buf_printf(&path, "%s/%s.txt", folder.data, name);
 	print_report(w, judged, number, name, &text);
-	ok = ok && write_text(path.data, buf_span(&text));
+	ok = ok && file_write(path.data, buf_span(&text), &err);
 	buf_release(&folder);
 	buf_release(&path);
 	buf_release(&text);
@@ -292,7 +286,7 @@ static bool do_server(struct worker *w, size_t i, struct scenario *s, struct sid
 	if (!ok && (is_alive(w, i) || !w->servers[i].restarts)) {
 		return false;
 	} else if (!ok) {
-		/* It went before the sessions of the case were there, or behind them. */
+		/* It went before the sessions of the case were there, or after them. */
 		add_crash(w, i, &side->judged);
 		stop_server(w, i);
 	} else if (i && sides[0].loaded &&

@@ -92,17 +92,6 @@ static void add_line(struct buf *out, struct span value)
 	buf_add_char(out, '\n');
 }
 
-static bool next_line(struct span *rest, struct span *line)
-{
-	const char *end = rest->len ? memchr(rest->ptr, '\n', rest->len) : NULL;
-
-	if (!end)
-		return false;
-	*line = span_of(rest->ptr, (size_t)(end - rest->ptr));
-	*rest = span_of(end + 1, rest->len - line->len - 1);
-	return true;
-}
-
 /* ---- the rows of a write, after it ---- */
 
 static uint64_t version_of(struct span line)
@@ -145,7 +134,7 @@ static void collect_keys(struct select_state *select, const struct select_write 
 	struct buf key = BUF_INIT;
 	size_t at = 0;
 
-	while (next_line(&rest, &line)) {
+	while (span_next_line(&rest, &line)) {
 		if (version_of(line) != w->mark || !log_key_of_whole(w->target, line, limits, &key))
 			continue;
 		MEM_RESERVE(keys->list, keys->count + 1, keys->capacity);
@@ -171,7 +160,7 @@ static uint32_t pack_before(struct select_state *select, const struct select_wri
 	uint32_t count = 0;
 
 	collect_keys(select, w, limits, &keys);
-	while (next_line(&rest, &line)) {
+	while (span_next_line(&rest, &line)) {
 		struct span wanted;
 
 		if (!log_key_of_whole(w->target, line, limits, &key))
@@ -236,7 +225,7 @@ static void emit_matches(
 			probed_emit(capture, &w->stmt, PROBE_BPM, w->target, probe, &before,
 				before_count);
 		}
-		while (next_line(&rest, &line))
+		while (span_next_line(&rest, &line))
 			if (version_of(line) == w->mark &&
 				log_pack_whole(&select->scratch, w->target, line, LOG_WHOLE_NAMED,
 					limits, &after))
@@ -262,7 +251,7 @@ static void emit_write(struct instrument_session *s, struct capture *capture)
 	bool all, alone = w->before_locks && w->alone && instrument_table_exact(w->target);
 	struct record_probe probe = {.read_kind = PROBE_READ_CURRENT};
 
-	while (next_line(&rest, &line)) {
+	while (span_next_line(&rest, &line)) {
 		if (version_of(line) != w->mark || !log_pack_whole(&select->scratch, w->target,
 							   line, LOG_WHOLE_WRITTEN, limits, &after))
 			continue;
@@ -285,7 +274,7 @@ static void emit_write(struct instrument_session *s, struct capture *capture)
 	emit_matches(s, capture, all && alone, probe.exact);
 	if (w->before_done && w->stmt.predicate.ptr) {
 		rest = buf_span(&w->before);
-		while (next_line(&rest, &line))
+		while (span_next_line(&rest, &line))
 			if (log_pack_whole(&select->scratch, w->target, line, LOG_WHOLE_NAMED,
 				    limits, &matches))
 				matched++;
@@ -313,7 +302,7 @@ static bool add_keys_before(const struct select_write *w, struct buf *out)
 
 	if (w->before_count > KEYS_MAX || !w->before_count)
 		return false;
-	while (next_line(&rest, &line)) {
+	while (span_next_line(&rest, &line)) {
 		buf_add_str(out, separator);
 		if (!log_add_key_condition(w->target, line, out))
 			return false;

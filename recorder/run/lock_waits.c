@@ -169,23 +169,6 @@ static void mark_waiting(struct client *waiter, uint64_t now)
 	waiter->waiting = true;
 }
 
-static bool begins(struct span line, const char *head)
-{
-	return line.len >= strlen(head) && memcmp(line.ptr, head, strlen(head)) == 0;
-}
-
-/* A line of the status, without its end; false: there is none. */
-static bool next_line(struct span *rest, struct span *line)
-{
-	const char *end = rest->len ? memchr(rest->ptr, '\n', rest->len) : NULL;
-
-	if (!end)
-		return false;
-	*line = span_of(rest->ptr, (size_t)(end - rest->ptr));
-	*rest = span_of(end + 1, rest->len - line->len - 1);
-	return true;
-}
-
 /* Each transaction has lines of its own:
  *
  *	---TRANSACTION 24, ACTIVE 1 sec starting index read
@@ -206,17 +189,17 @@ static void innodb_status_waits(struct span status, struct client *clients, size
 	if (!list)
 		return;
 	status = span_of(list, status.len - (size_t)(list - status.ptr));
-	while (next_line(&status, &line)) {
+	while (span_next_line(&status, &line)) {
 		const char *id;
 
-		if (begins(line, "---TRANSACTION ")) {
+		if (span_starts(line, "---TRANSACTION ")) {
 			of = NULL;
 			waits = false;
-		} else if (begins(line, "LOCK WAIT ") && !of) {
+		} else if (span_starts(line, "LOCK WAIT ") && !of) {
 			waits = true;
 		} else if (!of && (id = memmem(line.ptr, line.len, " thread id ", 11)) != NULL) {
 			of = by_thread(clients, count, node, id + 11);
-		} else if (of && waits && of->state != CLIENT_IDLE && begins(line, "------- TRX HAS BEEN WAITING ")) {
+		} else if (of && waits && of->state != CLIENT_IDLE && span_starts(line, "------- TRX HAS BEEN WAITING ")) {
 			mark_waiting(of, now);
 		}
 	}

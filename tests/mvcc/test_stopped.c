@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The solver is stopped somewhere in a schedule, as by an interruption: what it then says is no more than what it says of
- * the whole, and it says that something is left.  RECORDED names a folder of recordings.
+ * the whole, and it says that something is left.  RECORDED names a folder of recordings, STOP_EVERY the events
+ * between two places to stop.
  */
 #include <glob.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "mvcc/mvcc.h"
@@ -47,7 +49,7 @@ static bool has(const struct verdict *verdict, const char *id)
 }
 
 /* Returns how often it was stopped. */
-static unsigned stop_everywhere(const char *path)
+static unsigned stop_everywhere(const char *path, uint64_t every)
 {
 	struct execution execution = {0};
 	struct schedule schedule;
@@ -60,7 +62,7 @@ static unsigned stop_everywhere(const char *path)
 		return 0;
 	schedule_init(&schedule, &execution);
 	judge(&whole, &schedule, &stop);
-	for (uint64_t after = 0; after <= stop.all; after += 16) {
+	for (uint64_t after = 0; after <= stop.all; after += every) {
 		struct stop here = {.after = (int64_t)after};
 
 		judge(&part, &schedule, &here);
@@ -84,7 +86,7 @@ static unsigned stop_everywhere(const char *path)
 
 START_TEST(a_stopped_run_says_no_more_than_a_whole_one)
 {
-	const char *folder = getenv("RECORDED");
+	const char *folder = getenv("RECORDED"), *every = getenv("STOP_EVERY");
 	unsigned stops = 0;
 	char pattern[4096];
 	glob_t found;
@@ -93,7 +95,7 @@ START_TEST(a_stopped_run_says_no_more_than_a_whole_one)
 	snprintf(pattern, sizeof(pattern), "%s/*.itr", folder);
 	ck_assert_int_eq(glob(pattern, 0, NULL, &found), 0);
 	for (size_t i = 0; i < found.gl_pathc; i++)
-		stops += stop_everywhere(found.gl_pathv[i]);
+		stops += stop_everywhere(found.gl_pathv[i], every ? strtoull(every, NULL, 10) : 16);
 	globfree(&found);
 	ck_assert_uint_gt(stops, 100);
 }

@@ -79,7 +79,7 @@ START_TEST(errors_name_line_and_column)
 						   "unique, none, auto"},
 		{"[schema]\nnullable = 101%\n", "x.model:2:12: at most 100 is allowed here"},
 		{"[schema]\nnullable = 5\n", "x.model:2:13: \"%\" is expected here"},
-		{"[schema]\nnullable = 5.25%\n", "x.model:2:15: one digit too many behind the point"},
+		{"[schema]\nnullable = 5.25%\n", "x.model:2:15: one digit too many after the point"},
 		{"[data]\naccess = zpf(1)\n",
 			"x.model:2:10: \"zpf\" is no spread; there are: uniform, zipf(0.9), hotspot(10%, 90%)"},
 		{"[data]\naccess = zipf(9)\n", "x.model:2:15: at most 4 is allowed here"},

@@ -224,12 +224,6 @@ static void forget_old_points(struct mvcc *m)
 	drop_points(m, drop);
 }
 
-static void lower(uint32_t *to, uint32_t number)
-{
-	if (number < *to)
-		*to = number;
-}
-
 /* Records that no transaction can meet any more, in whichever order of those that are left, need not be searched. */
 static void purge_records(struct mvcc *m)
 {
@@ -237,19 +231,19 @@ static void purge_records(struct mvcc *m)
 	struct purge_limits limits = {s->choice_count ? s->choices[0].event : s->event, m->store.commits};
 
 	for (size_t i = 0; i < s->in_flight_count; i++)
-		lower(&limits.commits, m->runs[s->in_flight[i]].begin_commits);
+		lower_to(&limits.commits, m->runs[s->in_flight[i]].begin_commits);
 	for (uint32_t i = s->first_open, unbegun = 0; i < m->store.txn_count && unbegun < UNBEGUN_MAX; i++) {
 		const struct store_txn *t = &m->store.txns[i];
 
 		unbegun = t->began == STORE_NONE ? unbegun + 1 : 0;
 		if (t->began == STORE_NONE || (t->state != STORE_ACTIVE && t->ended_at < limits.event))
 			continue;
-		lower(&limits.commits, t->first_commits);
+		lower_to(&limits.commits, t->first_commits);
 		if (t->view == STORE_NONE)
 			continue;
-		lower(&limits.commits, t->view);
-		lower(&limits.commits, t->view_low);
-		lower(&limits.commits, t->view_high);
+		lower_to(&limits.commits, t->view);
+		lower_to(&limits.commits, t->view_low);
+		lower_to(&limits.commits, t->view_high);
 	}
 	store_purge(&m->store, &limits);
 }
@@ -1323,7 +1317,7 @@ static bool goes_on(struct mvcc *m, struct failure *f)
 	return !is_used_up(m, f) && next_way(m, f);
 }
 
-/* The choices of the current event are not its first way's any more: takes the next.  False: all were taken. */
+/* Goes back to the last choice of this event that has another way left, and takes that.  False: none has. */
 static bool next_in_event(struct mvcc *m, size_t first)
 {
 	struct search *s = &m->search;
@@ -1402,7 +1396,7 @@ static struct common try_ways(struct mvcc *m, size_t first, uint32_t txn)
  * nothing to choose.  In others the statement that was answered does the same before and after another transaction's
  * end: then only transactions that were there can tell the order.
  */
-static void close_impossible(struct mvcc *m)
+static void close_choices_without_effect(struct mvcc *m)
 {
 	struct search *s = &m->search;
 	size_t first = first_choice_of(m, s->event), count = first_choice_of(m, s->event + 1) - first;
@@ -1484,7 +1478,7 @@ void solver_search(struct mvcc *m)
 					continue;
 			}
 			if (!failure.any)
-				close_impossible(m);
+				close_choices_without_effect(m);
 			m->search.event++;
 			continue;
 		}

@@ -80,12 +80,6 @@ struct commits {
 	uint32_t count;
 };
 
-static void lower(uint32_t *to, uint32_t number)
-{
-	if (number < *to)
-		*to = number;
-}
-
 static bool is_there(const struct store_txn *t)
 {
 	return t->state == STORE_ACTIVE && (t->began != STORE_NONE || t->used || t->tables || t->undo || t->hidden);
@@ -108,8 +102,8 @@ static bool commits_of(const struct mvcc *m, struct commits *c)
 
 		if (run->state == STMT_DONE)
 			continue;
-		lower(&c->order_from, run->begin_commits);
-		lower(&c->first_wait, run->begin_event);
+		lower_to(&c->order_from, run->begin_commits);
+		lower_to(&c->first_wait, run->begin_event);
 	}
 	c->all_saw = c->order_from;
 	for (uint32_t i = first_open(m); i < m->store.txn_count; i++) {
@@ -117,12 +111,12 @@ static bool commits_of(const struct mvcc *m, struct commits *c)
 
 		if (!is_there(t))
 			continue;
-		lower(&c->all_saw, t->first_commits);
+		lower_to(&c->all_saw, t->first_commits);
 		if (t->view == STORE_NONE)
 			continue;
-		lower(&c->all_saw, t->view);
-		lower(&c->all_saw, t->view_low);
-		lower(&c->all_saw, t->view_high);
+		lower_to(&c->all_saw, t->view);
+		lower_to(&c->all_saw, t->view_low);
+		lower_to(&c->all_saw, t->view_high);
 	}
 	for (uint32_t i = first_open(m); i < m->store.txn_count; i++) {
 		const struct store_txn *t = &m->store.txns[i];

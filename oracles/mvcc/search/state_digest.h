@@ -22,6 +22,12 @@ struct state_mark {
 	uint64_t fingerprint; /* STATE_CHECKS: of that state */
 };
 
+static inline void lower_to(uint32_t *number, uint32_t other)
+{
+	if (other < *number)
+		*number = other;
+}
+
 struct state_mark state_mark(const struct mvcc *m);
 /* The state is the marked one again.  Later marks mean nothing any more. */
 void state_return(struct mvcc *m, const struct state_mark *mark);
