@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 #include "adya/dependencies.h"
-#include "adya/explain.h"
+#include "adya/sentences.h"
 #include "base/output.h"
 #include "import/import.h"
 #include "model/history/load.h"
@@ -153,7 +153,7 @@ static void trace_node(void *context, uint32_t node, struct buf *out)
 {
 	struct trace_graph *g = context;
 
-	buf_add_span(out, explain_txn(&g->arena, g->history, g->dependencies->txn_of[node]));
+	buf_add_span(out, say_txn(&g->arena, g->history, g->dependencies->txn_of[node]));
 	arena_clear(&g->arena);
 }
 
@@ -166,7 +166,7 @@ static void trace_object(void *context, uint32_t edge, struct buf *out)
 	if (graph->kind[edge] == GRAPH_PREDICATE_WR || graph->kind[edge] == GRAPH_PREDICATE_RW)
 		version = g->dependencies->predicate_edges[version].changed;
 	buf_add_span(
-		out, explain_object(&g->arena, g->history, g->history->versions[version].object));
+		out, say_object(&g->arena, g->history, g->history->versions[version].object));
 	arena_clear(&g->arena);
 }
 

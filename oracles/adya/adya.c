@@ -6,8 +6,8 @@
 
 #include "adya/adya_internal.h"
 #include "adya/components.h"
-#include "adya/explain.h"
 #include "adya/levels.h"
+#include "adya/sentences.h"
 #include "adya/witness.h"
 #include "base/bug.h"
 #include "base/mem.h"
@@ -68,7 +68,7 @@ void adya_set_txns(struct adya *a, struct finding *finding, const uint32_t *txns
 	finding->transactions = arena_alloc(arena, count * sizeof(*finding->transactions));
 	finding->transaction_count = count;
 	for (uint32_t i = 0; i < count; i++)
-		finding->transactions[i] = explain_txn(arena, a->history, txns[i]);
+		finding->transactions[i] = say_txn(arena, a->history, txns[i]);
 }
 
 static void add_read(struct adya *a, enum finding_class class, enum severity severity,
@@ -258,8 +258,8 @@ static void judge_broken_order(struct adya *a, uint32_t object)
 	CHECK(o->problem_version != HISTORY_NONE);
 	add_lost(a, o->problem_version,
 		SAY(a, "The versions of %.*s do not form a chain: %s (seen at version %.*s).%s",
-			SPAN_ARG(explain_object(arena, h, object)), what,
-			SPAN_ARG(explain_version(arena, h, o->problem_version)), weighed_words(a)));
+			SPAN_ARG(say_object(arena, h, object)), what,
+			SPAN_ARG(say_version(arena, h, o->problem_version)), weighed_words(a)));
 }
 
 /* The last installed version must be what the final rows show. */
@@ -293,11 +293,11 @@ static void judge_final(struct adya *a, uint32_t object)
 		open_writers(a, o, OPEN_ALSO_OUTSIDE);
 		return;
 	}
-	seen = shown == HISTORY_NONE ? SPAN_LIT("no row") : explain_version(arena, h, shown);
+	seen = shown == HISTORY_NONE ? SPAN_LIT("no row") : say_version(arena, h, shown);
 	add_lost(a, last,
 		SAY(a, "The last version of %.*s is %.*s, but the final rows show %.*s.%s",
-			SPAN_ARG(explain_object(arena, h, object)),
-			SPAN_ARG(explain_version(arena, h, last)), SPAN_ARG(seen), weighed_words(a)));
+			SPAN_ARG(say_object(arena, h, object)),
+			SPAN_ARG(say_version(arena, h, last)), SPAN_ARG(seen), weighed_words(a)));
 }
 
 /* ---- cycles ---- */
@@ -378,7 +378,7 @@ static bool is_lost_update(const struct adya *a, const struct cycle *cycle)
 	return false;
 }
 
-static struct span explain_cycle(struct adya *a, const struct finding *finding)
+static struct span say_cycle(struct adya *a, const struct finding *finding)
 {
 	struct buf text = BUF_INIT;
 	struct span kept;
@@ -444,7 +444,7 @@ static void add_cycle(struct adya *a, const struct cycle *cycle, bool suspected)
 	finding->edge_count = cycle->length;
 	for (uint32_t i = 0; i < cycle->length; i++) {
 		txns[i] = a->dependencies.txn_of[cycle->steps[i].from];
-		explain_edge(
+		say_edge(
 			&finding->edges[i], arena, a->history, &a->dependencies, &cycle->steps[i]);
 		witness_cycle_step(&witness, &a->dependencies, &cycle->steps[i]);
 	}
@@ -452,7 +452,7 @@ static void add_cycle(struct adya *a, const struct cycle *cycle, bool suspected)
 	adya_set_txns(a, finding, txns, cycle->length);
 	if (is_lost_update(a, cycle))
 		finding->variant = VARIANT_LOST_UPDATE;
-	finding->explanation = explain_cycle(a, finding);
+	finding->explanation = say_cycle(a, finding);
 	if (suspected)
 		finding->caveat = SPAN_LIT(
 			"This is not proven: at least one of the reads is known only by a "

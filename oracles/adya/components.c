@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "adya/explain.h"
+#include "adya/sentences.h"
 #include "base/mem.h"
 
 /* A component while it is looked at: its transactions get numbers from 0, and all dependencies between the same two
@@ -86,7 +86,7 @@ static void draw(struct verdict_component *out, struct arena *arena, const struc
 	out->nodes = arena_alloc(arena, g->member_count * sizeof(*out->nodes));
 	for (uint32_t i = 0; i < g->member_count; i++)
 		out->nodes[i] = (struct component_node){
-			explain_txn(arena, history, g->dependencies->txn_of[g->members[i]]), x[i], y[i]};
+			say_txn(arena, history, g->dependencies->txn_of[g->members[i]]), x[i], y[i]};
 	out->arrows = arena_alloc(arena, g->arrow_count * sizeof(*out->arrows));
 	for (size_t i = 0; i < g->arrow_count; i++)
 		out->arrows[i] = (struct component_arrow){
@@ -105,7 +105,7 @@ static void describe(struct verdict_component *out, struct arena *arena, const s
 		if (!removed[i])
 			continue;
 		if (out->removed_listed < COMPONENT_REMOVED_MAX)
-			explain_edge(&out->removed[out->removed_listed++], arena, history, g->dependencies, &g->steps[i]);
+			say_edge(&out->removed[out->removed_listed++], arena, history, g->dependencies, &g->steps[i]);
 		out->removed_count++;
 	}
 	if (out->quality != FEEDBACK_NONE)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "adya/adya_internal.h"
-#include "adya/explain.h"
+#include "adya/sentences.h"
 #include "adya/witness.h"
 #include "base/mem.h"
 
@@ -31,10 +31,10 @@ static void judge_unwritten(struct adya *a, uint32_t txn, const struct history_o
 	}
 	adya_add_read(a, CLASS_GARBAGE_READ, txn, HISTORY_NONE, op, HISTORY_NONE,
 		SAY(a, "%.*s read version %.*s of %.*s (%.*s). Nobody wrote it.",
-			SPAN_ARG(explain_txn(arena, h, txn)),
-			SPAN_ARG(explain_version(arena, h, op->version)),
-			SPAN_ARG(explain_object(arena, h, v->object)),
-			SPAN_ARG(explain_stmt(arena, h, op->stmt))));
+			SPAN_ARG(say_txn(arena, h, txn)),
+			SPAN_ARG(say_version(arena, h, op->version)),
+			SPAN_ARG(say_object(arena, h, v->object)),
+			SPAN_ARG(say_stmt(arena, h, op->stmt))));
 }
 
 /* "T2 read version v3 of t(1) (statement 4 of session 2), MORE T1 END" */
@@ -49,11 +49,11 @@ static void add_bad_read(struct adya *a, enum finding_class class, uint32_t txn,
 		return;
 	adya_add_read(a, class, txn, v->txn, op, HISTORY_NONE,
 		SAY(a, "%.*s %s version %.*s of %.*s (%.*s)%s %.*s %s.",
-			SPAN_ARG(explain_txn(arena, h, txn)), before,
-			SPAN_ARG(explain_version(arena, h, op->version)),
-			SPAN_ARG(explain_object(arena, h, v->object)),
-			SPAN_ARG(explain_stmt(arena, h, op->stmt)), more,
-			SPAN_ARG(explain_txn(arena, h, v->txn)), end));
+			SPAN_ARG(say_txn(arena, h, txn)), before,
+			SPAN_ARG(say_version(arena, h, op->version)),
+			SPAN_ARG(say_object(arena, h, v->object)),
+			SPAN_ARG(say_stmt(arena, h, op->stmt)), more,
+			SPAN_ARG(say_txn(arena, h, v->txn)), end));
 }
 
 /* G1a, G1b, future-read, garbage-read: what a committed transaction may not have read. */
@@ -113,10 +113,10 @@ static void judge_inexact_read(struct adya *a, uint32_t txn, const struct histor
 			"A probe beside a statement of %.*s (%.*s) read version %.*s of %.*s, which "
 			"%.*s %s. This is not proven: the probe is not exact, and its statement may "
 			"have seen another version.",
-			SPAN_ARG(explain_txn(arena, h, txn)), SPAN_ARG(explain_stmt(arena, h, op->stmt)),
-			SPAN_ARG(explain_version(arena, h, op->version)),
-			SPAN_ARG(explain_object(arena, h, v->object)),
-			SPAN_ARG(explain_txn(arena, h, v->txn)),
+			SPAN_ARG(say_txn(arena, h, txn)), SPAN_ARG(say_stmt(arena, h, op->stmt)),
+			SPAN_ARG(say_version(arena, h, op->version)),
+			SPAN_ARG(say_object(arena, h, v->object)),
+			SPAN_ARG(say_txn(arena, h, v->txn)),
 			aborted ? "wrote and then rolled back"
 				: "itself replaced before it committed"));
 }
@@ -194,18 +194,18 @@ static void judge_own_undone(
 			SAY(a,
 				"%.*s wrote version %.*s of %.*s, took it back, and then read it "
 				"(%.*s).",
-				SPAN_ARG(explain_txn(arena, h, own->txn)),
-				SPAN_ARG(explain_version(arena, h, op->version)),
-				SPAN_ARG(explain_object(arena, h, op->object)),
-				SPAN_ARG(explain_stmt(arena, h, op->stmt))));
+				SPAN_ARG(say_txn(arena, h, own->txn)),
+				SPAN_ARG(say_version(arena, h, op->version)),
+				SPAN_ARG(say_object(arena, h, op->object)),
+				SPAN_ARG(say_stmt(arena, h, op->stmt))));
 	else
 		adya_add_read(a, CLASS_OWN_WRITE, own->txn, h->versions[op->version].txn, op, latest,
 			SAY(a, "%.*s wrote version %.*s of %.*s and then read version %.*s (%.*s).",
-				SPAN_ARG(explain_txn(arena, h, own->txn)),
-				SPAN_ARG(explain_version(arena, h, latest)),
-				SPAN_ARG(explain_object(arena, h, op->object)),
-				SPAN_ARG(explain_version(arena, h, op->version)),
-				SPAN_ARG(explain_stmt(arena, h, op->stmt))));
+				SPAN_ARG(say_txn(arena, h, own->txn)),
+				SPAN_ARG(say_version(arena, h, latest)),
+				SPAN_ARG(say_object(arena, h, op->object)),
+				SPAN_ARG(say_version(arena, h, op->version)),
+				SPAN_ARG(say_stmt(arena, h, op->stmt))));
 }
 
 /* What an object looked like to the current transaction, without clearing between them. */
@@ -228,10 +228,10 @@ static void judge_own(
 		return;
 	adya_add_read(a, CLASS_OWN_WRITE, txn, h->versions[op->version].txn, op, own,
 		SAY(a, "%.*s wrote version %.*s of %.*s and then read version %.*s (%.*s).",
-			SPAN_ARG(explain_txn(arena, h, txn)), SPAN_ARG(explain_version(arena, h, own)),
-			SPAN_ARG(explain_object(arena, h, op->object)),
-			SPAN_ARG(explain_version(arena, h, op->version)),
-			SPAN_ARG(explain_stmt(arena, h, op->stmt))));
+			SPAN_ARG(say_txn(arena, h, txn)), SPAN_ARG(say_version(arena, h, own)),
+			SPAN_ARG(say_object(arena, h, op->object)),
+			SPAN_ARG(say_version(arena, h, op->version)),
+			SPAN_ARG(say_stmt(arena, h, op->stmt))));
 }
 
 /* duplicate-row: one result, two versions of one object. */
@@ -249,11 +249,11 @@ static void judge_duplicate(
 			SAY(a,
 				"%.*s got %.*s twice in one result, at versions %.*s and %.*s "
 				"(%.*s).",
-				SPAN_ARG(explain_txn(arena, h, txn)),
-				SPAN_ARG(explain_object(arena, h, op->object)),
-				SPAN_ARG(explain_version(arena, h, view->read_version)),
-				SPAN_ARG(explain_version(arena, h, op->version)),
-				SPAN_ARG(explain_stmt(arena, h, op->stmt))));
+				SPAN_ARG(say_txn(arena, h, txn)),
+				SPAN_ARG(say_object(arena, h, op->object)),
+				SPAN_ARG(say_version(arena, h, view->read_version)),
+				SPAN_ARG(say_version(arena, h, op->version)),
+				SPAN_ARG(say_stmt(arena, h, op->stmt))));
 }
 
 static struct own_view *view_touch(struct own_view *views, uint32_t txn, uint32_t object)
@@ -476,8 +476,8 @@ static void add_unstable(struct adya *a, const struct snapshot *s, uint32_t read
 	struct witness witness = {.history = h, .arena = arena};
 	uint32_t txns[3] = {reader, out, in}, kept = s->in_version[in],
 		 missed = s->out_version[out];
-	struct span me = explain_txn(arena, h, reader), early = explain_txn(arena, h, out);
-	struct span late = explain_txn(arena, h, in);
+	struct span me = say_txn(arena, h, reader), early = say_txn(arena, h, out);
+	struct span late = say_txn(arena, h, in);
 	const char *rule;
 	enum severity severity = contract_judge(
 		a->options->contract, h->txns[reader].level, CLASS_UNSTABLE_SNAPSHOT, &rule);
@@ -497,10 +497,10 @@ static void add_unstable(struct adya *a, const struct snapshot *s, uint32_t read
 		"also "
 		"read version %.*s of %.*s, which %.*s overwrote, so that what %.*s wrote was not. "
 		"But %s. No one snapshot has both.",
-		SPAN_ARG(me), SPAN_ARG(explain_version(arena, h, kept)),
-		SPAN_ARG(explain_object(arena, h, h->versions[kept].object)), SPAN_ARG(late),
-		SPAN_ARG(explain_version(arena, h, missed)),
-		SPAN_ARG(explain_object(arena, h, h->versions[missed].object)), SPAN_ARG(early),
+		SPAN_ARG(me), SPAN_ARG(say_version(arena, h, kept)),
+		SPAN_ARG(say_object(arena, h, h->versions[kept].object)), SPAN_ARG(late),
+		SPAN_ARG(say_version(arena, h, missed)),
+		SPAN_ARG(say_object(arena, h, h->versions[missed].object)), SPAN_ARG(early),
 		SPAN_ARG(early), why));
 	finding_seal(finding);
 }
@@ -536,8 +536,8 @@ static void judge_snapshot(struct adya *a, struct snapshot *s, uint32_t reader)
 	if (h->txns[first].end_seq < s->commit_begin[last]) {
 		add_unstable(a, s, reader, first, last,
 			SAY(a, "%.*s's commit was answered before %.*s's was sent",
-				SPAN_ARG(explain_txn(arena, h, first)),
-				SPAN_ARG(explain_txn(arena, h, last))));
+				SPAN_ARG(say_txn(arena, h, first)),
+				SPAN_ARG(say_txn(arena, h, last))));
 		return;
 	}
 	if (!depends(a, s, s->outs, s->out_count, s->in, s->stamp, &n, &w))
@@ -547,8 +547,8 @@ static void judge_snapshot(struct adya *a, struct snapshot *s, uint32_t reader)
 	if (depends(a, s, &w, 1, s->goal, s->goal_stamp, &ignored, &ignored))
 		return;
 	add_unstable(a, s, reader, n, w,
-		SAY(a, "%.*s depends on %.*s", SPAN_ARG(explain_txn(arena, h, w)),
-			SPAN_ARG(explain_txn(arena, h, n))));
+		SAY(a, "%.*s depends on %.*s", SPAN_ARG(say_txn(arena, h, w)),
+			SPAN_ARG(say_txn(arena, h, n))));
 }
 
 /* ---- split statements ---- */
@@ -607,11 +607,11 @@ static void add_split(
 	finding->explanation = span_str(SAY(a,
 		"One statement of %.*s (%.*s) judged %.*s at version %.*s, as it was before %.*s "
 		"committed, and %.*s at version %.*s, as it was after that.",
-		SPAN_ARG(explain_txn(arena, h, p->txn)), SPAN_ARG(explain_stmt(arena, h, p->stmt)),
-		SPAN_ARG(explain_object(arena, h, h->versions[before].object)),
-		SPAN_ARG(explain_version(arena, h, before)), SPAN_ARG(explain_txn(arena, h, other)),
-		SPAN_ARG(explain_object(arena, h, h->versions[after].object)),
-		SPAN_ARG(explain_version(arena, h, after))));
+		SPAN_ARG(say_txn(arena, h, p->txn)), SPAN_ARG(say_stmt(arena, h, p->stmt)),
+		SPAN_ARG(say_object(arena, h, h->versions[before].object)),
+		SPAN_ARG(say_version(arena, h, before)), SPAN_ARG(say_txn(arena, h, other)),
+		SPAN_ARG(say_object(arena, h, h->versions[after].object)),
+		SPAN_ARG(say_version(arena, h, after))));
 	finding_seal(finding);
 }
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "adya/explain.h"
+#include "adya/sentences.h"
 #include "trace/value.h"
 
 /* A row's versions are written out up to so many; of more, those near the ones of the witness. */
@@ -66,11 +66,11 @@ static struct span say(struct witness *w, const char *verb, uint32_t version)
 	struct buf text = BUF_INIT;
 	struct span kept;
 
-	buf_printf(&text, "%s %.*s", verb, SPAN_ARG(explain_object(w->arena, h, v->object)));
+	buf_printf(&text, "%s %.*s", verb, SPAN_ARG(say_object(w->arena, h, v->object)));
 	if (!(v->flags & HISTORY_VERSION_DEAD && verb[0] == 'd')) {
 		buf_printf(&text, "%s version %.*s", verb[0] == 'r' ? " at" : " as",
-			SPAN_ARG(explain_version(w->arena, h, version)));
-		explain_add_image(&text, h, version);
+			SPAN_ARG(say_version(w->arena, h, version)));
+		say_add_image(&text, h, version);
 	}
 	kept = arena_copy(w->arena, buf_span(&text));
 	buf_release(&text);
@@ -104,7 +104,7 @@ static void predicate_step(struct witness *w, const struct predicate_edge *edge)
 	const struct history *h = w->history;
 	const struct history_predicate *p = &h->predicates[edge->predicate];
 
-	add_step(w, p->txn, p->stmt, STEP_OTHER, explain_looked(w->arena, h, p, edge->seen));
+	add_step(w, p->txn, p->stmt, STEP_OTHER, say_looked(w->arena, h, p, edge->seen));
 	add_version(w, edge->seen);
 	witness_write(w, edge->changed);
 }
@@ -181,7 +181,7 @@ static uint32_t places_of(const struct witness *w, uint32_t object, uint32_t *pl
 
 	for (uint32_t i = 0; i < w->version_count; i++) {
 		if (w->history->versions[w->versions[i]].object == object)
-			places[count++] = explain_place(w->history, w->versions[i]);
+			places[count++] = say_place(w->history, w->versions[i]);
 	}
 	qsort(places, count, sizeof(*places), by_place);
 	return count;
@@ -223,8 +223,8 @@ static struct span chain_of(struct witness *w, uint32_t object, bool exact)
 			end = places[at] + CHAIN_NEAR + 1;
 		}
 		buf_add_str(&text, multi_table(o, k, &rest));
-		buf_add_span(&text, exact ? explain_version_exact(w->arena, h, id)
-					  : explain_version(w->arena, h, id));
+		buf_add_span(&text, exact ? say_version_exact(w->arena, h, id)
+					  : say_version(w->arena, h, id));
 		if (v->txn != HISTORY_NONE && !(v->flags & HISTORY_VERSION_DEAD))
 			buf_printf(&text, " by T%llu", (unsigned long long)h->txns[v->txn].number);
 		if (!exact && v->txn != HISTORY_NONE && v->stmt != HISTORY_NONE)
@@ -252,7 +252,7 @@ void witness_finish(struct witness *w, struct finding *finding)
 		bool known = step->stmt != HISTORY_NONE;
 
 		finding->steps[i] = (struct finding_step){
-			.transaction = explain_txn(w->arena, h, step->txn),
+			.transaction = say_txn(w->arena, h, step->txn),
 			.session = h->sessions[h->txns[step->txn].session].number,
 			.number = known ? h->stmts[step->stmt].number : 0,
 			.stmt = step->stmt,
@@ -264,6 +264,6 @@ void witness_finish(struct witness *w, struct finding *finding)
 	finding->rows = arena_alloc(w->arena, (w->object_count + 1) * sizeof(*finding->rows));
 	for (uint32_t i = 0; i < w->object_count; i++)
 		finding->rows[i] = (struct finding_row){
-			explain_object(w->arena, h, w->objects[i]),
+			say_object(w->arena, h, w->objects[i]),
 			chain_of(w, w->objects[i], false), chain_of(w, w->objects[i], true)};
 }

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "adya/dependencies.h"
-#include "adya/explain.h"
 #include "adya/predicate_match.h"
+#include "adya/sentences.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "trace/value.h"
@@ -132,7 +132,7 @@ static void add_versions(struct accesses *out, const struct history *h, struct q
 	out->rows[row] = (struct access_row){.table = o->table,
 		.first = out->version_count,
 		.count = o->installed_count,
-		.name = explain_object(&out->arena, h, object)};
+		.name = say_object(&out->arena, h, object)};
 	for (uint32_t i = 0; i < o->installed_count; i++) {
 		uint32_t id = h->order[o->first_order + i];
 		const struct history_version *v = &h->versions[id];
@@ -300,7 +300,7 @@ static struct span image_of(const void *context, struct arena *arena, uint32_t v
 	struct buf text = BUF_INIT;
 	struct span kept = SPAN_NONE;
 
-	explain_add_image(&text, images->history, images->ids[version]);
+	say_add_image(&text, images->history, images->ids[version]);
 	if (text.len > 1)
 		kept = arena_copy(arena, span_of(text.data + 1, text.len - 1));
 	buf_release(&text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "adya/explain.h"
+#include "adya/sentences.h"
 
 #include <string.h>
 
@@ -18,13 +18,13 @@ static struct span keep(struct arena *arena, struct buf *buf)
 	return s;
 }
 
-struct span explain_txn(struct arena *arena, const struct history *history, uint32_t txn)
+struct span say_txn(struct arena *arena, const struct history *history, uint32_t txn)
 {
 	return span_str(
 		arena_printf(arena, "T%llu", (unsigned long long)history->txns[txn].number));
 }
 
-struct span explain_stmt(struct arena *arena, const struct history *history, uint32_t stmt)
+struct span say_stmt(struct arena *arena, const struct history *history, uint32_t stmt)
 {
 	const struct history_stmt *s;
 
@@ -45,7 +45,7 @@ static void add_value(struct buf *out, struct mp *mp)
 		buf_add_char(out, '?');
 }
 
-struct span explain_object(struct arena *arena, const struct history *history, uint32_t object)
+struct span say_object(struct arena *arena, const struct history *history, uint32_t object)
 {
 	const struct history_object *o = &history->objects[object];
 	const struct history_table *t = &history->tables[o->table];
@@ -71,7 +71,7 @@ struct span explain_object(struct arena *arena, const struct history *history, u
 	return keep(arena, &text);
 }
 
-void explain_add_image(struct buf *out, const struct history *history, uint32_t version)
+void say_add_image(struct buf *out, const struct history *history, uint32_t version)
 {
 	struct span image = history_bytes(history, history->versions[version].image);
 	struct mp mp = mp_over(image);
@@ -88,7 +88,7 @@ void explain_add_image(struct buf *out, const struct history *history, uint32_t 
 	buf_add_str(out, count > 12 ? ", ...)" : ")");
 }
 
-uint32_t explain_place(const struct history *history, uint32_t version)
+uint32_t say_place(const struct history *history, uint32_t version)
 {
 	const struct history_object *o = &history->objects[history->versions[version].object];
 	const uint32_t *order = history->order + o->first_order;
@@ -121,7 +121,7 @@ static struct span version_words(
 	}
 	if (!exact && !v->name_is_bytes && v->name > WORDS_NAME_MAX) {
 		buf_printf(
-			&text, "v%u%s", explain_place(history, version), initial ? " (initial)" : "");
+			&text, "v%u%s", say_place(history, version), initial ? " (initial)" : "");
 		return keep(arena, &text);
 	}
 	if (initial)
@@ -136,12 +136,12 @@ static struct span version_words(
 	return keep(arena, &text);
 }
 
-struct span explain_version(struct arena *arena, const struct history *history, uint32_t version)
+struct span say_version(struct arena *arena, const struct history *history, uint32_t version)
 {
 	return version_words(arena, history, version, false);
 }
 
-struct span explain_version_exact(
+struct span say_version_exact(
 	struct arena *arena, const struct history *history, uint32_t version)
 {
 	return version_words(arena, history, version, true);
@@ -166,16 +166,16 @@ static struct span stmt_of(struct arena *arena, const struct history *h, uint32_
 {
 	const struct history_op *op = find_op(h, txn, kind, version);
 
-	return explain_stmt(arena, h, op ? op->stmt : HISTORY_NONE);
+	return say_stmt(arena, h, op ? op->stmt : HISTORY_NONE);
 }
 
 static void set_versions(struct finding_edge *out, struct arena *arena, const struct history *h,
 	uint32_t from, uint32_t to)
 {
-	out->from_version = explain_version_exact(arena, h, from);
-	out->to_version = explain_version_exact(arena, h, to);
-	out->from_label = explain_version(arena, h, from);
-	out->to_label = explain_version(arena, h, to);
+	out->from_version = say_version_exact(arena, h, from);
+	out->to_version = say_version_exact(arena, h, to);
+	out->from_label = say_version(arena, h, from);
+	out->to_label = say_version(arena, h, to);
 }
 
 static bool is_absent(const struct history *h, uint32_t version)
@@ -193,7 +193,7 @@ static const char *done_to(
 		!is_absent(h, before)                                  ? "overwrote it with"
 		: h->versions[before].flags & HISTORY_VERSION_DEAD ? "inserted it again as"
 								   : "inserted it as",
-		SPAN_ARG(explain_version(arena, h, after)));
+		SPAN_ARG(say_version(arena, h, after)));
 }
 
 static void ww_edge(struct finding_edge *out, struct arena *arena, const struct history *h,
@@ -256,7 +256,7 @@ static void rw_edge(struct finding_edge *out, struct arena *arena, const struct 
 			SPAN_ARG(later)));
 }
 
-static struct span explain_predicate(
+static struct span say_predicate(
 	struct arena *arena, const struct history *history, const struct history_predicate *p)
 {
 	struct span text = history_bytes(history, p->text);
@@ -269,11 +269,11 @@ static struct span explain_predicate(
 	return keep(arena, &clause);
 }
 
-struct span explain_looked(struct arena *arena, const struct history *history,
+struct span say_looked(struct arena *arena, const struct history *history,
 	const struct history_predicate *predicate, uint32_t version)
 {
-	struct span object = explain_object(arena, history, history->versions[version].object);
-	struct span clause = explain_predicate(arena, history, predicate);
+	struct span object = say_object(arena, history, history->versions[version].object);
+	struct span clause = say_predicate(arena, history, predicate);
 	const char *asks = "asks for all rows";
 	bool query = multi_table_is(history, predicate);
 
@@ -285,7 +285,7 @@ struct span explain_looked(struct arena *arena, const struct history *history,
 			history->versions[version].flags & HISTORY_VERSION_DEAD ? "gone"
 										: "not there yet"));
 	return span_str(arena_printf(arena, "%s (%.*s is at version %.*s)", asks, SPAN_ARG(object),
-		SPAN_ARG(explain_version(arena, history, version))));
+		SPAN_ARG(say_version(arena, history, version))));
 }
 
 /* Where the row stood when it was looked at: "was at version v3". */
@@ -297,7 +297,7 @@ static const char *was_at(struct arena *arena, const struct history *h, uint32_t
 		return arena_printf(arena, "was gone (deleted by T%llu)",
 			(unsigned long long)h->txns[h->versions[version].txn].number);
 	return arena_printf(
-		arena, "was at version %.*s", SPAN_ARG(explain_version(arena, h, version)));
+		arena, "was at version %.*s", SPAN_ARG(say_version(arena, h, version)));
 }
 
 /* What a predicate asks, and what somebody changes who changes the answer. */
@@ -309,7 +309,7 @@ struct asking {
 static struct asking asking_of(
 	struct arena *arena, const struct history *h, const struct history_predicate *p)
 {
-	struct span clause = explain_predicate(arena, h, p);
+	struct span clause = say_predicate(arena, h, p);
 	bool query = multi_table_is(h, p);
 
 	if (span_eq_str(clause, "TRUE"))
@@ -328,9 +328,9 @@ static void predicate_edge_words(struct finding_edge *out, struct arena *arena,
 	struct asking asking = asking_of(arena, h, p);
 	uint32_t before = h->order[h->objects[v->object].first_order + v->position - 1];
 	const char *done = done_to(arena, h, before, edge->changed);
-	struct span stmt = explain_stmt(arena, h, p->stmt);
+	struct span stmt = say_stmt(arena, h, p->stmt);
 
-	out->object = explain_object(arena, h, v->object);
+	out->object = say_object(arena, h, v->object);
 	set_versions(
 		out, arena, h, wr ? edge->changed : edge->seen, wr ? edge->seen : edge->changed);
 	if (wr)
@@ -345,17 +345,17 @@ static void predicate_edge_words(struct finding_edge *out, struct arena *arena,
 			was_at(arena, h, edge->seen), SPAN_ARG(out->to), done));
 }
 
-void explain_edge(struct finding_edge *out, struct arena *arena, const struct history *history,
+void say_edge(struct finding_edge *out, struct arena *arena, const struct history *history,
 	const struct dependencies *dependencies, const struct cycle_step *step)
 {
 	uint32_t from = dependencies->txn_of[step->from], to = dependencies->txn_of[step->to];
 
 	*out = (struct finding_edge){.dependency = step->kind,
 		.kind = span_str(graph_kind_name(step->kind)),
-		.from = explain_txn(arena, history, from),
-		.to = explain_txn(arena, history, to)};
+		.from = say_txn(arena, history, from),
+		.to = say_txn(arena, history, to)};
 	if (step->kind == GRAPH_WW || step->kind == GRAPH_WR || step->kind == GRAPH_RW)
-		out->object = explain_object(arena, history, history->versions[step->detail].object);
+		out->object = say_object(arena, history, history->versions[step->detail].object);
 	switch (step->kind) {
 	case GRAPH_WW:
 		ww_edge(out, arena, history, step->detail, to);
