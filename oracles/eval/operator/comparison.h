@@ -50,7 +50,7 @@ void as_operator(struct compiler *c, const struct node *a, const struct node *b,
  * strict mode whether it is asked for or not. */
 void note_ahead(struct compiler *c, const struct node *column, const struct node *constant,
 	struct comparison *how);
-/* False: compiled to what is unsupported, since an index may find other rows (index_lookup.c). */
+/* False: compiled to what is unsupported, since an index may find other rows (index_lookup_guards.c). */
 bool compile_beside_index(
 	struct compiler *c, const struct node *column, const struct node *value, bool equal);
 bool items_ask_for_extremes(const struct sql_item *items);

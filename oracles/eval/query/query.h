@@ -136,7 +136,7 @@ struct eval_query *compile_values_query(
 bool compile_rollup(
 	struct compiler *c, struct eval_query *q, const struct sql_query *query) MUST_CHECK;
 
-/* tmp_table_width.c: does a temporary table have too little room for it? */
+/* tmp_table_width_guards.c: does a temporary table have too little room for it? */
 bool node_is_cut(const struct eval_env *env, const struct node *n);
 /* Beside a DECIMAL. */
 bool node_is_narrow(const struct eval_env *env, const struct node *n);
