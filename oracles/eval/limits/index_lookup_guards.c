@@ -99,7 +99,7 @@ static bool changes_when_stored(struct compiler *c, const struct eval_table *tab
 	       (compare_as(&run, &how, &column->type, &stored, &value->type, &v, &null) != 0 || null || run.failed);
 }
 
-bool compile_beside_index(struct compiler *c, const struct node *column, const struct node *value, bool equal)
+bool index_lookup_refused(struct compiler *c, const struct node *column, const struct node *value, bool equal)
 {
 	const struct eval_table *table;
 	const struct eval_column *of = indexed_column(c, column, &table);
@@ -109,10 +109,10 @@ bool compile_beside_index(struct compiler *c, const struct node *column, const s
 	if (equal && c->env->flavour == SQL_MARIADB && column->column && column->type.kind == EVAL_T_TIME &&
 		value->constant && type_is_string(&value->type) && has_date(c, value)) {
 		compile_unsupported(c, LIMIT_TIME_WITH_TEXT_WITH_DATE);
-		return false;
+		return true;
 	}
 	if (!of)
-		return true;
+		return false;
 	if (of->type.kind == EVAL_T_BIT || (of->type.kind == EVAL_T_YEAR && c->env->flavour == SQL_MYSQL))
 		odd = type_is_string(&value->type);
 	else if (of->type.kind == EVAL_T_FLOAT && c->env->flavour == SQL_MYSQL && value->constant &&
@@ -127,5 +127,5 @@ bool compile_beside_index(struct compiler *c, const struct node *column, const s
 		odd = changes_when_stored(c, table, column, value);
 	if (odd)
 		compile_unsupported(c, LIMIT_INDEXED_COLUMN_WITH_VALUE_THAT_CANNOT_HOLD);
-	return !odd;
+	return odd;
 }

@@ -168,8 +168,8 @@ struct node *compile_between(struct compiler *c, const struct sql_expr *e)
 	if (node_is_row(n->args[0]) || node_is_row(n->args[1]) || node_is_row(n->args[2]))
 		return compile_error(c, ER_OPERAND_COLUMNS, "a row where a value is wanted");
 	if (between_refused(c, n->args) || !between_comparison(c, n->args, how) ||
-		!compile_beside_index(c, n->args[0], n->args[1], false) ||
-		!compile_beside_index(c, n->args[0], n->args[2], false))
+		index_lookup_refused(c, n->args[0], n->args[1], false) ||
+		index_lookup_refused(c, n->args[0], n->args[2], false))
 		return NULL;
 	how[1] = how[0];
 	note_ahead(c, n->args[0], n->args[1], &how[0]);

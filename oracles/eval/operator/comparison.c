@@ -593,7 +593,7 @@ struct node *compile_compare(struct compiler *c, const struct sql_expr *e, enum 
 	n->op = (uint8_t)op;
 	n->type = type_bool();
 	if (!operator_comparison_of(c, l, r, how) ||
-		!compile_beside_index(c, l, r, equal) || !compile_beside_index(c, r, l, equal))
+		index_lookup_refused(c, l, r, equal) || index_lookup_refused(c, r, l, equal))
 		return NULL;
 	n->u.data = how;
 	if (equal && joins_tables(l, r)) {

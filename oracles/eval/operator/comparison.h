@@ -50,8 +50,8 @@ void as_operator(struct compiler *c, const struct node *a, const struct node *b,
  * strict mode whether it is asked for or not. */
 void note_ahead(struct compiler *c, const struct node *column, const struct node *constant,
 	struct comparison *how);
-/* False: compiled to what is unsupported, since an index may find other rows (index_lookup_guards.c). */
-bool compile_beside_index(
+/* An index may find other rows than the comparison does (index_lookup_guards.c). */
+bool index_lookup_refused(
 	struct compiler *c, const struct node *column, const struct node *value, bool equal);
 bool items_ask_for_extremes(const struct sql_item *items);
 /* Neither value is NULL.  *null: one has no value in the type of the comparison. */

@@ -188,7 +188,7 @@ static bool compare_with_each(struct compiler *c, struct node *n, struct compari
 		if (n->arg_count == 2 ? !operator_comparison_of(c, left, n->args[i], &how[i])
 				      : !comparison_type_of(c, left, n->args[i], &how[i]))
 			return false;
-		if (!compile_beside_index(c, left, n->args[i], true))
+		if (index_lookup_refused(c, left, n->args[i], true))
 			return false;
 	}
 	return !in_list_refused(c, n, how);
