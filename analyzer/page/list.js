@@ -17,7 +17,7 @@ function findingsSection(trace, number) {
     level: choice("Level", unique(all.map((f) => f.level || "")).filter(Boolean).sort()),
     oracle: choice("Oracle", unique(all.map((f) => f.oracle)).sort()) };
   const controls = Object.entries(by).filter(([, select]) => select);
-  let words = null; // made when somebody searches
+  let words = null; // made for the first search
   const wordsOf = () => words || (words = all.map((f) => JSON.stringify([f.id, f.class, f.level, f.also, f.rule, f.explanation, f.transactions,
     (f.witness.statements || []).map((s) => s.sql), (f.witness.rows || []).map((r) => r.object)]).toLowerCase()));
   let found = [], shown = 0;

@@ -117,7 +117,7 @@ bool promise_next(const struct verdict_context *context, const struct verdict *v
 
 			if (f->severity != SEVERITY_VIOLATION)
 				continue;
-			/* Wrong final rows are nobody's: of the only level, or of any. */
+			/* Wrong final rows belong to no transaction: to the only level, or to any. */
 			if (!is_promised(context, f->level)) {
 				promise->broken += only ? 1 + f->similar : 0;
 				anybodys = true;

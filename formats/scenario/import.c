@@ -222,7 +222,7 @@ static bool read_blocks(struct importer *in, struct case_reader *c, struct span 
 				"the case has no schedule such as 1-1-2-2 before its END");
 		if (in_setup) {
 			if (!add_placed(
-				    in, &in->s->setup, SCENARIO_NOBODY, without_delimiter(line)))
+				    in, &in->s->setup, SCENARIO_NO_SESSION, without_delimiter(line)))
 				return false;
 			continue;
 		}
@@ -381,7 +381,7 @@ static bool add_statements(
 static bool import_prompt(struct importer *in)
 {
 	struct scenario_section *section = &in->s->setup;
-	uint32_t session = SCENARIO_NOBODY;
+	uint32_t session = SCENARIO_NO_SESSION;
 	size_t start = in->at;
 
 	for (;;) {
@@ -516,7 +516,7 @@ static bool place_marked(struct importer *in, struct span mark, struct span sql)
 		return add_placed(in, &in->s->schedule, session, sql);
 	}
 	return add_placed(
-		in, in->s->schedule.count ? &in->s->final : &in->s->setup, SCENARIO_NOBODY, sql);
+		in, in->s->schedule.count ? &in->s->final : &in->s->setup, SCENARIO_NO_SESSION, sql);
 }
 
 static bool import_marked(struct importer *in)

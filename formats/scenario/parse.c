@@ -313,7 +313,7 @@ static bool read_statement(struct parser *p, uint32_t *session)
 	struct split split;
 	size_t start;
 
-	if (p->section == &p->s->schedule && (at_line_start(p) || *session == SCENARIO_NOBODY) &&
+	if (p->section == &p->s->schedule && (at_line_start(p) || *session == SCENARIO_NO_SESSION) &&
 		!read_session(p, session))
 		return false;
 	start = p->at;
@@ -332,7 +332,7 @@ static bool read_statement(struct parser *p, uint32_t *session)
 	}
 	finish_statement(p);
 	if (!scenario_add(p->s, p->section,
-		    p->section == &p->s->schedule ? *session : SCENARIO_NOBODY,
+		    p->section == &p->s->schedule ? *session : SCENARIO_NO_SESSION,
 		    span_of(p->text.ptr + start, split.end - start), p->err))
 		return shift_error(p->err, start);
 	p->section->stmts[p->section->count - 1].place = place_of(&p->places, start);
@@ -344,7 +344,7 @@ static bool read_body(struct parser *p)
 {
 	static const char directive[] = "delimiter";
 	size_t directive_len = sizeof(directive) - 1;
-	uint32_t session = SCENARIO_NOBODY;
+	uint32_t session = SCENARIO_NO_SESSION;
 
 	for (;;) {
 		struct span rest;

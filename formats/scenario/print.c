@@ -107,7 +107,7 @@ static void print_statement(
 		choose_delimiter(stmt->sql, delimiter, sizeof(delimiter));
 		buf_printf(out, "delimiter %s\n", delimiter);
 	}
-	if (stmt->session != SCENARIO_NOBODY) {
+	if (stmt->session != SCENARIO_NO_SESSION) {
 		buf_add_span(out, s->sessions[stmt->session].name);
 		buf_add_str(out, "> ");
 	}

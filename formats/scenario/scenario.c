@@ -236,8 +236,8 @@ bool scenario_add(struct scenario *s, struct scenario_section *section, uint32_t
 	struct split split;
 
 	CHECK(section == &s->setup || section == &s->schedule || section == &s->final);
-	CHECK((session == SCENARIO_NOBODY) == (section != &s->schedule));
-	CHECK(session == SCENARIO_NOBODY || session < s->session_count);
+	CHECK((session == SCENARIO_NO_SESSION) == (section != &s->schedule));
+	CHECK(session == SCENARIO_NO_SESSION || session < s->session_count);
 	if (section->count == SCENARIO_STMT_MAX)
 		return err_set_at(err, ERR_LIMIT, 0, "more than %d statements in a section",
 			SCENARIO_STMT_MAX);

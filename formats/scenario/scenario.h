@@ -15,7 +15,7 @@
  *  1. All spans point into the scenario's own arena and live until scenario_release.
  *  2. A statement is one statement without its delimiter, without blanks at its ends, not empty,
  *     and does not begin with a line comment.
- *  3. The statements of a schedule have a session below session_count; all others SCENARIO_NOBODY.
+ *  3. The statements of a schedule have a session below session_count; all others SCENARIO_NO_SESSION.
  *  4. scenario_print of it gives a text that scenario_parse reads as the same scenario.
  */
 #ifndef SCENARIO_SCENARIO_H
@@ -42,7 +42,7 @@ enum scenario_limits {
 	SCENARIO_NODE_MAX = 16,
 };
 
-#define SCENARIO_NOBODY UINT32_MAX
+#define SCENARIO_NO_SESSION UINT32_MAX
 
 /* Where something stood in its file, from 1; 0 when it did not come from one.  Columns count
  * characters (UTF-8), not bytes. */
@@ -175,7 +175,7 @@ void scenario_release(struct scenario *s);
 /* The number of the session of that name, which is added when it is new. */
 bool scenario_session(
 	struct scenario *s, struct span name, uint32_t *out, struct err *err) MUST_CHECK;
-/* session is SCENARIO_NOBODY except in the schedule.  The new statement is the section's last. */
+/* session is SCENARIO_NO_SESSION except in the schedule.  The new statement is the section's last. */
 bool scenario_add(struct scenario *s, struct scenario_section *section, uint32_t session,
 	struct span sql, struct err *err) MUST_CHECK;
 /* Understands `isolation`, `node` and `expect`.  Sessions that the first two name must be there. */

@@ -99,7 +99,7 @@ void adya_add_read(struct adya *a, enum finding_class class, uint32_t txn, uint3
 	const char *rule;
 	enum severity severity = contract_judge(a->options->contract, level, class, &rule);
 
-	/* That nobody wrote it is known only where everybody was recorded. */
+	/* That no session wrote it is known only where all sessions were recorded. */
 	if (a->history->versions[op->version].flags & HISTORY_VERSION_UNWRITTEN)
 		severity = adya_weigh(a, severity);
 	add_read(a, class, severity, rule, txn, other, op, own, explanation);
@@ -191,7 +191,7 @@ static void add_lost(struct adya *a, uint32_t version, const char *explanation)
 	finding_seal(finding);
 }
 
-/* A transaction of unknown outcome wrote the object, and nobody is known to have seen it: it may
+/* A transaction of unknown outcome wrote the object, and no read is known to have seen it: it may
  * have committed after all, and then its write is what is missing. */
 static bool has_unknown_writer(const struct history *h, const struct history_object *o)
 {
@@ -781,7 +781,7 @@ static void add_coverage(struct adya *a)
 	verdict_undecided(
 		v, "transactions of which statements may be lost", h->counts.txns_holed);
 	verdict_undecided(v, "records lost while recording", h->counts.lost_records);
-	/* Once: how many decisions the missing bytes would have been, nobody knows. */
+	/* Once: it is not known how many decisions the missing bytes would have been. */
 	verdict_undecided(v, "a damaged or torn part of the trace",
 		h->counts.damaged_bytes + h->counts.torn_bytes > 0);
 	verdict_undecided(v, "sessions that were not read", h->counts.opaque_sessions);

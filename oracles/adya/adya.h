@@ -3,7 +3,7 @@
  * The oracle `adya`: builds the direct serialization graph of a history whose versions are known,
  * and says which of Adya's phenomena are in it (semantics.md, sections 1 to 4).
  *
- * Nodes are committed transactions; an unknown outcome counts as committed only where somebody saw
+ * Nodes are committed transactions; an unknown outcome counts as committed only where a read saw
  * its writes.  Certain edges rest on exact probes, and findings on certain edges alone.  So every cycle
  * reported is real; but for suspicions: cycles that are there only with reads of items that are not
  * exact, and that would be violations.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files of the oracle share; adya.h is for everybody else. */
+/* What the files of the oracle share; adya.h is for other folders. */
 #ifndef ADYA_ADYA_INTERNAL_H
 #define ADYA_ADYA_INTERNAL_H
 
@@ -71,14 +71,14 @@ static inline bool adya_is_foreign(const struct adya *a, uint32_t version)
 	       v->name >> VERSION_TAG_SHIFT != a->tag;
 }
 
-/* Were all writes of a table seen?  Else a version that nobody wrote, or that is missing, may be
+/* Were all writes of a table seen?  Else a version that no transaction wrote, or that is missing, may be
  * the work of a recorded statement. */
 static inline bool adya_sees_writes(const struct adya *a, uint32_t table)
 {
 	return !a->unseen_anywhere && !history_unseen_in(a->history, table);
 }
 
-/* What only holds if everybody who wrote was recorded. */
+/* What only holds if every session that wrote was recorded. */
 enum severity adya_weigh(const struct adya *a, enum severity severity);
 
 #define SAY(a, ...) arena_printf(&(a)->verdict->arena, __VA_ARGS__)
@@ -86,7 +86,7 @@ enum severity adya_weigh(const struct adya *a, enum severity severity);
 /* NULL when enough of this kind are listed; the rest are counted.  class is a constant. */
 struct finding *adya_add(struct adya *a, enum finding_class class, enum severity severity,
 	const char *rule, uint8_t level);
-/* Counts one more finding about a read of `txn` whose sentence nobody would read; false: it is to be
+/* Counts one more finding about a read of `txn` whose sentence would not be printed; false: it is to be
  * added.  Not for what adya_weigh() has a say in. */
 bool adya_has_enough(struct adya *a, enum finding_class class, uint32_t txn);
 void adya_set_txns(struct adya *a, struct finding *finding, const uint32_t *txns, uint32_t count);

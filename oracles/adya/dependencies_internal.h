@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files that draw dependencies share; dependencies.h is for everybody else. */
+/* What the files that draw dependencies share; dependencies.h is for other files. */
 #ifndef ADYA_DEPENDENCIES_INTERNAL_H
 #define ADYA_DEPENDENCIES_INTERNAL_H
 
@@ -18,7 +18,7 @@ struct link {
 	uint32_t next;   /* node that installed the next version, or a LINK_ value */
 };
 
-#define LINK_LAST      GRAPH_NONE       /* nobody the graph knows */
+#define LINK_LAST      GRAPH_NONE       /* no node of the graph */
 #define LINK_ASIDE     (GRAPH_NONE - 1) /* not in the order */
 #define LINK_UNORDERED (GRAPH_NONE - 2) /* the object's order is not known */
 

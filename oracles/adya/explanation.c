@@ -493,7 +493,7 @@ static void note_misfit(struct chooser *c, const struct choice *choice)
 	} else if (op->read_kind != PROBE_READ_DIRTY) {
 		mark(&e->impossible_in, c->history, op->stmt);
 	} else {
-		/* A row that a predicate did not match is no G1a, whoever wrote it. */
+		/* A row that a predicate did not match is no G1a, whichever transaction wrote it. */
 		e->is_dirty |= m->kind == MEETING_NO_ROW;
 	}
 }

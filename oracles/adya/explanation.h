@@ -54,7 +54,7 @@ struct explanation {
 	/* By statement: it has a meeting whose version was not in the statement's view, or whose view does not fit
 	 * its interval.  NULL: none. */
 	bool *unsteady;
-	bool is_dirty;       /* dirty reads met versions that nobody committed, so that no edges are drawn for them */
+	bool is_dirty;       /* dirty reads met versions that were never committed, so that no edges are drawn for them */
 	bool *impossible_in; /* by statement: with a meeting for which no version is possible; NULL: none */
 };
 

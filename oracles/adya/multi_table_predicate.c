@@ -471,7 +471,7 @@ static void list_mention(struct multi_table *j, uint32_t mention)
 			continue;
 		list_object(j, mention, object);
 	}
-	/* Rows that nobody returned or wrote are known from the initial ones. */
+	/* Rows that were neither returned nor written are known from the initial ones. */
 	possible->whole &= all_known && (set || h->tables[table].has_initial_rows);
 }
 

@@ -266,7 +266,7 @@ static bool add_unlisted(struct dependency_builder *b, const struct look *look)
 			GRAPH_PREDICATE_RW, chain->order[end - 1], chain->order[end]);
 	if (state == MATCH_NO || !multi_table_reads_values(b->multi_table))
 		return true;
-	/* Nobody else wrote it, so that reading it depends on nobody. */
+	/* No other transaction wrote it, so that reading it depends on none. */
 	for (uint32_t i = 0; i < o->order_count; i++) {
 		uint32_t txn = h->versions[h->order[o->first_order + i]].txn;
 
@@ -507,7 +507,7 @@ static void find_writers(struct dependency_builder *b)
 	}
 }
 
-/* Whatever it looked at, nobody else wrote anything there: it depends on nobody. */
+/* Whatever it looked at, no other transaction wrote anything there: it depends on none. */
 static bool is_nobody_elses(struct dependency_builder *b, const struct history_predicate *p)
 {
 	if (!b->writer_of)
@@ -644,7 +644,7 @@ static bool sort_objects(struct dependency_builder *b, uint32_t table)
 
 /* Rows that a statement may have changed whose writes were not seen: those of which it met a version
  * that satisfies its condition.  It met none but those in the order, unless another such statement
- * had made it, which met one of these, or somebody whose outcome nobody knows.  A row looked at counts
+ * had made it, which met one of these, or a transaction of unknown outcome.  A row looked at counts
  * as a test; where there are none left, any row may be one. */
 static void find_touched(struct dependency_builder *b)
 {

@@ -300,7 +300,7 @@ static const char *was_at(struct arena *arena, const struct history *h, uint32_t
 		arena, "was at version %.*s", SPAN_ARG(say_version(arena, h, version)));
 }
 
-/* What a predicate asks, and what somebody changes who changes the answer. */
+/* What a predicate asks, and what a write changes that changes the answer. */
 struct asking {
 	const char *asked;   /* "looked for rows with [v > 5]" */
 	const char *changes; /* "the rows with [v > 5]" */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What one transaction saw, judged by itself: reads of what nobody may see, of what it did itself,
+ * What one transaction saw, judged by itself: reads of what no transaction may see, of what it did itself,
  * of more than one snapshot, of rows before and after one commit (semantics.md, section 3).
  */
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "adya/witness.h"
 #include "base/mem.h"
 
-/* Nobody wrote it: certain only when everything was recorded. */
+/* No transaction wrote it: certain only when everything was recorded. */
 static void judge_unwritten(struct adya *a, uint32_t txn, const struct history_op *op)
 {
 	const struct history *h = a->history;
@@ -94,7 +94,7 @@ static void judge_read(struct adya *a, uint32_t txn, const struct history_op *op
 			"that wrote it was sent");
 }
 
-/* A probe that is not exact read what nobody may see: its statement perhaps did as well. */
+/* A probe that is not exact read what no transaction may see: its statement perhaps did as well. */
 static void judge_inexact_read(struct adya *a, uint32_t txn, const struct history_op *op)
 {
 	const struct history *h = a->history;
@@ -166,7 +166,7 @@ static uint32_t own_latest(
 	return HISTORY_NONE;
 }
 
-/* Its latest write may be one that nobody saw. */
+/* Its latest write may be one that no probe saw. */
 static bool knows_own(struct adya *a, const struct history_op *read)
 {
 	if (adya_sees_writes(a, a->history->objects[read->object].table))

@@ -16,14 +16,14 @@
 
 struct chain {
 	const uint32_t *order;     /* versions by position */
-	const uint32_t *begin_seq; /* of the statement that wrote it; 0: not known, or nobody's */
+	const uint32_t *begin_seq; /* of the statement that wrote it; 0: not known, or there is none */
 	const struct match_row *rows;
 	uint32_t count;
 	uint32_t only_absent; /* the one version without a row, installed or not; NONE: several */
 	/* The smallest begin_seq of the versions that have no row and were never installed; NONE:
 	 * there are none. */
 	uint32_t hidden_seq;
-	bool born; /* the initial rows have it, so nobody saw it unborn */
+	bool born; /* the initial rows have it, so no read saw it unborn */
 };
 
 struct chains {

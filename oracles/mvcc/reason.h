@@ -116,7 +116,7 @@
 	X(FINAL_ROWS_NOT_WHOLE, "final rows that were not recorded whole") \
 	X(ROWS_UNKNOWN_AT_END, "rows that are not known at the end of the trace") \
 	X(NOT_TO_BE_RECORDED, "rows that sessions outside the recording may have written (--sample, --only-user ...)") \
-	X(NOBODY_RECORDED_LEFT_SO, "rows that no recorded session can have written") \
+	X(NO_RECORDED_WRITER, "rows that no recorded session can have written") \
 	X(TRANSACTION_WROTE_SEVERAL, "tables written by a transaction that may have been several")
 
 enum mvcc_reason {

@@ -175,13 +175,13 @@ static bool add_setup(struct gen *g, struct scenario *s, struct err *err)
 		struct table *t = &g->tables[i];
 		struct buf sql = BUF_INIT;
 
-		ok = scenario_add(s, &s->setup, SCENARIO_NOBODY, span_str(t->create), err);
+		ok = scenario_add(s, &s->setup, SCENARIO_NO_SESSION, span_str(t->create), err);
 		for (size_t r = 0; r < t->set_up_count && ok; r++) {
 			if (r % ROWS_PER_INSERT == 0)
 				buf_printf(&sql, "insert into %s(%s) values ", t->name, column_list(g, t, false));
 			buf_printf(&sql, "%s%s", r % ROWS_PER_INSERT ? ", " : "", row_literal(g, t, t->rows[r]));
 			if (r % ROWS_PER_INSERT == ROWS_PER_INSERT - 1 || r + 1 == t->set_up_count) {
-				ok = scenario_add(s, &s->setup, SCENARIO_NOBODY, buf_span(&sql), err);
+				ok = scenario_add(s, &s->setup, SCENARIO_NO_SESSION, buf_span(&sql), err);
 				buf_clear(&sql);
 			}
 		}
@@ -201,7 +201,7 @@ static bool add_schedule(struct scenario *s, const struct slot *slots, size_t co
 static bool add_final(struct gen *g, struct scenario *s, struct err *err)
 {
 	for (uint32_t i = 0; i < g->table_count; i++)
-		if (!scenario_add(s, &s->final, SCENARIO_NOBODY, span_str(text(g, "select * from %s", g->tables[i].name)), err))
+		if (!scenario_add(s, &s->final, SCENARIO_NO_SESSION, span_str(text(g, "select * from %s", g->tables[i].name)), err))
 			return false;
 	return true;
 }

@@ -115,7 +115,7 @@ static void go_on_without(struct run *r)
 
 static struct client *client_of(struct run *r, const struct scenario_stmt *stmt)
 {
-	return &r->engine.clients[stmt->session == SCENARIO_NOBODY ? 0 : stmt->session];
+	return &r->engine.clients[stmt->session == SCENARIO_NO_SESSION ? 0 : stmt->session];
 }
 
 /* The first statement that is not sent and whose session is free; those of dead ones are reported. */

@@ -47,9 +47,9 @@ static bool copy_head(struct scenario *out, const struct scenario *s, uint64_t s
 		(unsigned long long)number);
 	ok = ok && scenario_add_meta(out, SPAN_LIT("shuffled"), span_str(text), err);
 	for (size_t i = 0; i < s->setup.count && ok; i++)
-		ok = scenario_add(out, &out->setup, SCENARIO_NOBODY, s->setup.stmts[i].sql, err);
+		ok = scenario_add(out, &out->setup, SCENARIO_NO_SESSION, s->setup.stmts[i].sql, err);
 	for (size_t i = 0; i < s->final.count && ok; i++)
-		ok = scenario_add(out, &out->final, SCENARIO_NOBODY, s->final.stmts[i].sql, err);
+		ok = scenario_add(out, &out->final, SCENARIO_NO_SESSION, s->final.stmts[i].sql, err);
 	return ok;
 }
 

@@ -17,7 +17,7 @@
  * from it where a second processor is free; the yardstick cannot.  Processor time of all threads
  * is printed beside it.
  *
- * The file is in the page cache.  Each load runs in a process of its own, whose memory nobody
+ * The file is in the page cache.  Each load runs in a process of its own, whose memory no other load
  * touched before and whose peak memory is its alone.  All are run several times in turns, the small
  * trace and the large one too; medians count.  With two traces the ratios of size, time and memory
  * are printed as well.

@@ -127,7 +127,7 @@ struct shape {
 	bool tenth; /* a tenth of the transactions */
 };
 
-enum { NOBODY = 101 }; /* aborts: 26 percent do where nothing is said */
+enum { NONE = 101 }; /* no transaction aborts; 26 percent do where nothing is said */
 
 static struct shape shapes[] = {
 	{"edn-small", "lists, 100 keys, serial", {.keys = 100, .processes = 10}, true},
@@ -136,11 +136,11 @@ static struct shape shapes[] = {
 	{"edn-hot", "lists, 10 keys, snapshots",
 		{.keys = 10, .processes = 20, .store = STORE_SNAPSHOT}, false},
 	{"edn-clean", "lists, 10 keys, serial, all commit",
-		{.keys = 10, .processes = 20, .fail_percent = NOBODY}, true},
+		{.keys = 10, .processes = 20, .fail_percent = NONE}, true},
 	{"edn-loose", "lists, 10 keys, no control, many components",
-		{.keys = 10, .processes = 20, .store = STORE_NONE, .fail_percent = NOBODY}, true},
+		{.keys = 10, .processes = 20, .store = STORE_NONE, .fail_percent = NONE}, true},
 	{"edn-giant", "lists, 10 keys, no control, one component",
-		{.keys = 10, .processes = 100, .store = STORE_NONE, .fail_percent = NOBODY}, true},
+		{.keys = 10, .processes = 100, .store = STORE_NONE, .fail_percent = NONE}, true},
 	{"text-small", "registers, 100 keys, serial", {.keys = 100, .processes = 10}, true},
 	{"text", "registers, 100 keys, serial", {.keys = 100, .processes = 10}, false},
 	{"text-50", "registers, 1000 keys, snapshots, 50 sessions",
@@ -159,7 +159,7 @@ static struct history_shape complete(const struct shape *shape, uint32_t txns)
 		return h;
 	h.ops_max = 4;
 	h.writes_per_key = 128;
-	h.fail_percent = h.fail_percent == NOBODY ? 0 : 26;
+	h.fail_percent = h.fail_percent == NONE ? 0 : 26;
 	return h;
 }
 

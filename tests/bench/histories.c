@@ -206,7 +206,7 @@ static void completion_lines(struct sim *s, struct process *p, uint32_t number, 
 	}
 }
 
-/* First committer wins: nobody installed a value of a key I write since my start. */
+/* First committer wins: no transaction installed a value of a key that this one writes since its start. */
 static bool may_commit(struct sim *s, const struct process *p)
 {
 	for (uint32_t i = 0; i < p->count; i++) {

@@ -10,7 +10,7 @@ database: tables are prepared for one mode.  Select mode reads whole tables arou
 cost grows with --size, the rows of each of the four tables.
 
 Printed: queries a second (the median of the rounds), the ratio to off, and the 99th percentile of
-the latency of a transaction.  No goals: the figures are for whoever chooses a mode.
+the latency of a transaction.  No goals: the figures are for those who choose a mode.
 """
 import argparse
 import json

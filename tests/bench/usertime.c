@@ -4,7 +4,7 @@
  *
  *	LD_PRELOAD=usertime.so USERTIME_FILE=counts PROGRAM ...
  *
- * A kernel that is not told to account precisely guesses how a thread's time is divided between
+ * A kernel that does not account precisely guesses how a thread's time is divided between
  * user and system from what it finds at timer ticks.  Here the time stamp counter is read before
  * and after every system call that a relay makes; what lies between two calls is user time.
  *

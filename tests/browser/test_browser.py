@@ -79,7 +79,7 @@ def lost():
 
 def long_names(eventful=False):
     """A lost update on a row whose versions are named by UUID_SHORT(); eventful: in a cluster whose node
-    left meanwhile, and with an error and a read that nobody can decide."""
+    left meanwhile, and with an error and a read that cannot be decided."""
     t = tracefile.Trace()
     big = 102169878756065280
     t.add("server", 0, node="n1", version="10.11.6-MariaDB", flavour="mariadb", variables={})

@@ -173,7 +173,7 @@ def test_progress_only_on_a_terminal():
     assert isotrace("stats", "--progress=never", path).expect().err == ""
     with open(path, "rb") as file:
         piped = isotrace("stats", "--progress", "-", stdin=file.read()).expect(0, "\rreading: ").err
-    assert "[=" not in piped and "%" not in piped, "nobody knows how long a pipe is"
+    assert "[=" not in piped and "%" not in piped, "the length of a pipe is not known"
 
 
 # ---- manual pages ----

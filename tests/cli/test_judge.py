@@ -94,7 +94,7 @@ def test_answers_that_cannot_be_read_are_undecided():
 
 
 def test_sessions_that_were_not_recorded_are_no_violation():
-    """A value that nobody wrote: unless every session was recorded, somebody else may have."""
+    """A value that no session wrote: unless every session was recorded, another one may have."""
     got = answered("stranger.itr", [1, 11]).expect(3)
     assert "wrong-result" in got.out and "suspicion" in got.out, got.out
     assert "Was every session recorded" in got.out, got.out
@@ -498,7 +498,7 @@ def test_a_torn_trace_accuses_nobody():
 
 
 def test_what_is_missing_counts_once():
-    """Bytes are no decisions: of what was torn off nobody knows how much it was."""
+    """Bytes are no decisions: it is not known how much was torn off."""
     with open(CLEAN, "rb") as source, open(scratch("short.itr"), "wb") as out:
         out.write(source.read()[:-300])
     coverage = isotrace("check", "--format=json", scratch("short.itr")).json()["coverage"]

@@ -300,7 +300,7 @@ def test_compare_as_page_and_junit():
 
 
 def test_compare_says_what_is_incomplete():
-    """Of what was cut off nobody can say that it is unchanged."""
+    """Of what was cut off it is not known whether it is unchanged."""
     old, new = (os.path.join(FOLDER, name) for name in ("whole", "torn"))
     for folder, cut in ((old, 0), (new, 60)):
         os.mkdir(folder)

@@ -67,7 +67,7 @@ def test_the_tutorial():
 
 
 class Terminal:
-    """A shell that believes that somebody types."""
+    """A shell that believes that a user types."""
 
     def __init__(self, folder, env):
         self.said = b""

@@ -212,7 +212,7 @@ db.close()
 
 @test
 def prepared_reads_after_others_changed_their_tables():
-    """... whoever changed them: the client gets what it would get without instrumentation"""
+    """... whichever session changed them: the client gets what it would get without instrumentation"""
     same_for(lambda port: run(["/usr/bin/python3", "-c", RAW_PREPARED, str(port), str(SERVER["port"])]),
              lambda text: re.sub(r"handler \(\d+\)", "handler", text))
 

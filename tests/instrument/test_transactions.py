@@ -163,7 +163,7 @@ def levels_of_init_connect():
 
 @test
 def global_level_changed_by_others():
-    """a global level that somebody changes who is not recorded: new sessions' levels are not known"""
+    """a global level that a session changes which is not recorded: new sessions' levels are not known"""
     sql(TABLES)
     name = level_variable()
     prepare("--quiet", "it.plain")

@@ -4,7 +4,7 @@
 
     test_writes.py ISOREC ISOTRACE ISOREC-SERVERS WORKLOAD NODE-FOLDER RELEASE TRANSACTIONS [TEST...]
 
-Every kind of write is recorded, whoever makes it.
+Every kind of write is recorded, whichever session makes it.
 """
 import json
 import os

@@ -51,7 +51,7 @@ def wait_for(port):
             return
         except OSError:
             time.sleep(0.02)
-    sys.exit("nobody listens on port %d" % port)
+    sys.exit("no server listens on port %d" % port)
 
 
 def texts(rng, statements, several):

@@ -439,7 +439,7 @@ static bool mutate(struct execution *e, size_t index, enum mutation kind, uint64
 		return false;
 	switch (kind) {
 	case DROP_ROW:
-		/* A row that somebody may have locked may be missing. */
+		/* A row that another transaction may have locked may be missing. */
 		if (!rows || !rows->count || has_word(stmt->sql, "skip locked"))
 			return false;
 		rows->rows[random % rows->count] = rows->rows[rows->count - 1];

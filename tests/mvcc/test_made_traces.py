@@ -52,7 +52,7 @@ def judge(t, *options):
 
 
 def test_what_events_may_have_done_is_no_violation():
-    """What the trace says of the event scheduler decides whether a row that nobody changed is a violation."""
+    """What the trace says of the event scheduler decides whether a row that no statement changed is a violation."""
     made = "create definer=root@localhost event e on schedule every 1 hour do delete from t"
     for variables, text, severity in (
             ({}, None, "violation"),

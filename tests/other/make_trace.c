@@ -117,7 +117,7 @@ static void pack_any(struct maker *maker, struct buf *out, int depth)
 	switch (random_below(&maker->random, depth > 5 ? 2 : 6)) {
 	case 0:
 		if (random_below(&maker->random, 10) == 0) {
-			/* An extension that nobody knows. */
+			/* An extension that no reader knows. */
 			msgpack_pack_ext(&pk, 3, 99);
 			msgpack_pack_ext_body(&pk, "abc", 3);
 		} else {
@@ -155,7 +155,7 @@ static struct span random_raw(struct maker *maker)
 
 	buf_clear(buf);
 	if (random_below(&maker->random, 300) == 0) {
-		/* Deeper than anybody shows. */
+		/* Deeper than any command shows. */
 		memset(buf_reserve(buf, 40), 0x91, 40);
 		buf->len += 40;
 		buf_add_char(buf, 7);

@@ -43,7 +43,7 @@ def metadata(path):
 
 
 def run_level(folder, scenarios, level):
-    """On a server of its own: MariaDB's lock views are renewed only while nobody else reads them.
+    """On a server of its own: MariaDB's lock views are renewed only while no other session reads them.
     True: it has innodb_snapshot_isolation."""
     name = NAME + "-" + level
     server = json.loads(servers("start", RELEASE, "--name=" + name, "--json",

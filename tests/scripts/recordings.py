@@ -23,7 +23,7 @@ A verdict is `decided`, `undecided`, `unsupported` (with the reason in the line 
 nothing to judge (BEGIN) and where the oracle judges no single statements (adya).  In long recordings [statements] has a part of them, and [decided], [undecided: REASON]
 and so on have all of them as numbers.
 
-`update` does not take back what was decided: whoever gives that up edits the entry.
+`update` does not take back what was decided: to give that up, edit the entry.
 """
 import json
 import os
@@ -164,7 +164,7 @@ def ranges(numbers):
 
 def judge_mvcc(tool, jobs):
     """jobs: (path, all sessions) -> for each path an Entry with texts, verdicts and findings."""
-    args = [a for path, everybody in jobs for a in (["-a"] * everybody + [path])]
+    args = [a for path, all_sessions in jobs for a in (["-a"] * all_sessions + [path])]
     done = subprocess.run([tool, "statements", *args], stdout=subprocess.PIPE, check=True)
     found, now = {}, None
     for line in done.stdout.decode("utf-8", "backslashreplace").split("\n"):
@@ -321,10 +321,10 @@ def describe(isotrace, path, today):
     return today
 
 
-def say(oracle_tool, isotrace, path, everybody=False):
+def say(oracle_tool, isotrace, path, all_sessions=False):
     if f"{os.sep}adya{os.sep}" in os.path.abspath(path):
         return judge_adya(isotrace, path)
-    return judge_mvcc(oracle_tool, [(path, everybody)])[path]
+    return judge_mvcc(oracle_tool, [(path, all_sessions)])[path]
 
 
 def make(tool, isotrace, path):

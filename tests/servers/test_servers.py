@@ -364,7 +364,7 @@ def an_ordinary_user():
         raise SkipTest("already one")
     prefix = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
     if subprocess.run([*prefix, "test", "-x", TOOL], check=False).returncode:
-        raise SkipTest("nobody cannot reach the tool")
+        raise SkipTest("the user nobody cannot reach the tool")
     with tempfile.TemporaryDirectory(prefix="isorec-test-") as folder:
         os.chown(folder, 65534, 65534)
         about = start(cache=folder, prefix=prefix)
@@ -438,7 +438,7 @@ def a_container_image():
 @test
 def a_release_that_cannot_be_fetched_is_a_skip():
     with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))  # bound, and nobody listens
+        closed.bind(("127.0.0.1", 0))  # bound, and no process listens
         url = "http://127.0.0.1:%d/debian" % closed.getsockname()[1]
         env = {"ISOREC_APT_MIRROR": url, "ISOREC_APT_SECURITY_MIRROR": url + "-security",
                "http_proxy": "", "no_proxy": "*"}

@@ -264,7 +264,7 @@ void sim_note_write(struct sim *sim, struct sim_session *s, uint32_t key,
 			if (before->exists)
 				add_version_row(sim, &s->probes[PROBE_BWR], old_key, before);
 		}
-		/* Nobody else can have touched the row since: it is locked. */
+		/* No other transaction can have touched the row since: it is locked. */
 		(void)use_probe(s, PROBE_AWR, true, PROBE_READ_CURRENT);
 		if (now->exists)
 			add_version_row(sim, &s->probes[PROBE_AWR], key, now);
@@ -350,7 +350,7 @@ static enum effect lock_row(struct sim *sim, struct sim_session *s, uint32_t key
 		&sim->store, s->index, sim->tables[s->stmt.table].first_object + key, LOCK_X));
 }
 
-/* Snapshot isolation: somebody committed a version of it after the snapshot. */
+/* Snapshot isolation: another transaction committed a version of it after the snapshot. */
 static bool changed_since(struct sim *sim, struct sim_session *s, uint32_t key)
 {
 	uint32_t object = sim->tables[s->stmt.table].first_object + key;

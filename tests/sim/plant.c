@@ -11,9 +11,9 @@
  *	l1              set transaction isolation level repeatable read
  *	r1x0 R1x0       a read of object x (x, y: table plant; p, q: table plant_p) returns version
  *0: a plain SELECT, or FOR UPDATE d1x0x1          a SELECT FOR UPDATE by key returns two versions
- *of one row g1x             a read returns a version that nobody ever writes w1x1 i1p1+      an
+ *of one row g1x             a read returns a version that is never written w1x1 i1p1+      an
  *UPDATE, an INSERT writes version 1 over the newest one so far; + gives it a value inside the
- *plant's predicate w1x2<0 w1x1<g   ... over version 0; over a version that nobody wrote p1 a SELECT
+ *plant's predicate w1x2<0 w1x1<g   ... over version 0; over a version that was never written p1 a SELECT
  *by predicate sees what is committed, and its own writes U1p0q1          an UPDATE by predicate
  *sees version 0 of p, 1 of q; what matches it writes Fx0             the final rows show version 0
  *
@@ -47,7 +47,7 @@ enum {
 	OBJECTS = 4,        /* x, y, p, q */
 	VERSIONS = 4,       /* of an object */
 	PLANT_RANGE = 1000, /* values of a plant; the first 100 of them satisfy its predicate */
-	GARBAGE = VERSIONS, /* index of the version that nobody writes */
+	GARBAGE = VERSIONS, /* index of the version that is never written */
 };
 
 struct recipe {
@@ -170,7 +170,7 @@ bool sim_plant_companion(enum sim_plant plant, enum twin_class *class)
 struct plant_version {
 	struct sim_seen seen; /* name 0: not named yet */
 	uint64_t previous;    /* its name; 0: none */
-	unsigned actor;       /* that wrote it; 0: nobody */
+	unsigned actor;       /* that wrote it; 0: none */
 	bool written, undone, committed;
 };
 

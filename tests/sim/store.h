@@ -15,7 +15,7 @@
  * commit order and there is no G0, with session and real-time edges neither: a transaction that was
  * answered before another began has the smaller stamp.
  *
- * READ UNCOMMITTED (PL-1): plain reads return the front of the chain whoever wrote it.  G1a, G1b
+ * READ UNCOMMITTED (PL-1): plain reads return the front of the chain, whichever transaction wrote it.  G1a, G1b
  * and G1c happen.
  *
  * READ COMMITTED (PL-2): every statement evaluates on the newest committed versions, and the

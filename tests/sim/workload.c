@@ -47,8 +47,8 @@ static uint32_t pick_key(struct sim *sim, uint32_t table)
 
 static uint32_t pick_table(struct sim *sim)
 {
-	/* The predicates' own table is written by key as well, but not so much that everybody
-	 * waits for everybody there. */
+	/* The predicates' own table is written by key as well, but not so much that all
+	 * wait for each other there. */
 	if (sim->predicate_table != STORE_NONE && sim_chance(sim, 0.05))
 		return sim->predicate_table;
 	return (uint32_t)sim_random_below(sim, sim->options->tables);

@@ -40,7 +40,7 @@ struct state {
 	unsigned reason_count;
 	struct feature features[FEATURES_MAX];
 	unsigned feature_count;
-	bool coverage, decided; /* to count them; of the text at hand */
+	bool coverage, decided; /* to count them; of the text being compared */
 	unsigned long expressions, values, unsupported, unsupported_values, errors, differences;
 	unsigned long statements, statements_unsupported, statement_errors;
 	unsigned long show;

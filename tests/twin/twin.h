@@ -13,7 +13,7 @@
  * O'Neil (ICDE 2000).  Where those texts leave a choice, this twin has made it:
  *  a. A version that was undone by ROLLBACK TO SAVEPOINT and read by another committed transaction
  *     is a G1a: what was rolled back was read.
- *  b. A transaction of unknown outcome counts as committed when somebody else read one of its
+ *  b. A transaction of unknown outcome counts as committed when another transaction read one of its
  *     versions, saw it with a predicate, or overwrote it (overwriting names the version, so it was
  *     seen), or when the final rows show it, be it by the absence of a row that it deleted.  A
  *     dirty read proves nothing: the version may have been rolled back right after.
@@ -59,7 +59,7 @@ struct twin_object {
 
 struct twin_version {
 	uint32_t object;
-	uint32_t txn;      /* TWIN_NONE: initial, unborn, or written by nobody */
+	uint32_t txn;      /* TWIN_NONE: initial, unborn, or never written */
 	uint32_t previous; /* TWIN_NONE: none (unborn, initial) */
 	uint64_t name;     /* the version column's value; 0: none (unborn, dead) */
 	uint64_t stmt_seq; /* when its statement was sent */
@@ -67,7 +67,7 @@ struct twin_version {
 	bool exists; /* neither unborn nor dead */
 	bool unborn, initial;
 	uint64_t undone_seq; /* when ROLLBACK TO took it back; 0: never */
-	bool garbage;        /* nobody wrote it */
+	bool garbage;        /* no transaction wrote it */
 };
 
 enum twin_op_kind { TWIN_READ, TWIN_WRITE, TWIN_PREDICATE };

@@ -377,7 +377,7 @@ START_TEST(changes_of_several_tables)
 	ck_assert(!eval_join_compile(
 		&arena, parse("UPDATE t, k SET t.v = k.n, k.n = t.v"), &env, &source, &o));
 	ck_assert_int_eq(o.status, EVAL_UNSUPPORTED);
-	/* The rows of a derived table are nobody's to keep. */
+	/* The rows of a derived table are not kept. */
 	o = (struct eval_outcome){0};
 	ck_assert(!eval_join_compile(&arena,
 		parse("UPDATE t, (SELECT 1 AS x) q SET t.v = q.x WHERE t.id = 2"), &env, &source,

@@ -436,7 +436,7 @@ START_TEST(absent_reads_find_their_version)
 	load();
 	ck_assert(history.versions[history.ops[1].version].flags & HISTORY_VERSION_DEAD);
 	done();
-	/* Inserted and deleted: before or after, nobody can tell. */
+	/* Inserted and deleted: before or after, it is not known. */
 	add_write_txn(1, 1, 1, TXN_COMMITTED, {1, 11, NIL, PROBE_OP_INSERT, 0});
 	add_write_txn(1, 2, 2, TXN_COMMITTED, {1, NIL, 11, PROBE_OP_DELETE, 0});
 	add_begin(2, 3);
@@ -467,10 +467,10 @@ START_TEST(absent_reads_find_their_version)
 }
 END_TEST
 
-/* Rule 13: an unknown outcome counts as committed if somebody else saw it, or the final rows do. */
+/* Rule 13: an unknown outcome counts as committed if another transaction saw it, or the final rows do. */
 START_TEST(unknown_outcomes_count_when_seen)
 {
-	enum { NOBODY, READ, SELF, DIRTY, OVERWRITTEN, FINAL, PREDICATE, HOWS };
+	enum { UNSEEN, READ, SELF, DIRTY, OVERWRITTEN, FINAL, PREDICATE, HOWS };
 
 	for (int how = 0; how < HOWS; how++) {
 		bool seen = how == READ || how == OVERWRITTEN || how == FINAL || how == PREDICATE;
@@ -578,7 +578,7 @@ START_TEST(orders_that_contradict_themselves)
 }
 END_TEST
 
-/* A deletion whose outcome nobody knows, and an INSERT that needs it. */
+/* A deletion whose outcome is not known, and an INSERT that needs it. */
 START_TEST(unknown_deletions_leave_it_undecided)
 {
 	add_write_txn(1, 1, 1, TXN_COMMITTED, {1, 11, NIL, PROBE_OP_INSERT, 0});

@@ -582,10 +582,10 @@ START_TEST(cobra_without_ids)
 }
 END_TEST
 
-/* What a key held before anybody wrote it, where the format leaves it open. */
+/* What a key held before it was written, where the format leaves it open. */
 START_TEST(initial_values)
 {
-	/* Viper: the value that nobody wrote; of two such values neither. */
+	/* Viper: the value that was never written; of two such values neither. */
 	expect(IMPORT_VIPER,
 		"{\"value\": [[\"r\", 1, 77, false], [\"r\", 1, 77, false], [\"w\", 2, 5, true],"
 		" [\"r\", 3, 6, false], [\"r\", 3, 7, false]]}\n",

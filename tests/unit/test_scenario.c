@@ -58,7 +58,7 @@ START_TEST(the_example_of_the_design)
 	ck_assert_uint_eq(s.meta[3].place.column, 3);
 	ck_assert_uint_eq(s.setup.count, 2);
 	check_span(s.setup.stmts[1].sql, "insert into t values (1,1),(2,2)");
-	ck_assert_uint_eq(s.setup.stmts[1].session, SCENARIO_NOBODY);
+	ck_assert_uint_eq(s.setup.stmts[1].session, SCENARIO_NO_SESSION);
 	ck_assert_uint_eq(s.session_count, 2);
 	check_span(s.sessions[1].name, "T2");
 	ck_assert_int_eq(scenario_level(&s, 0), LEVEL_REPEATABLE_READ);
@@ -819,7 +819,7 @@ START_TEST(random_scenarios_survive_printing)
 
 			snprintf(name, sizeof(name), "T%u", random_below(4));
 			random_sql(&sql);
-			session = SCENARIO_NOBODY;
+			session = SCENARIO_NO_SESSION;
 			if (section == &s.schedule)
 				ck_assert(scenario_session(&s, span_str(name), &session, &err));
 			if (!scenario_add(&s, section, session, buf_span(&sql), &err))

@@ -486,14 +486,14 @@ START_TEST(chains_may_be_long)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct arena arena = ARENA_INIT;
 		struct buf text = BUF_INIT, out = BUF_INIT, again = BUF_INIT;
-		struct sql_visitor nobody = {.expr = NULL};
+		struct sql_visitor none = {.expr = NULL};
 		struct sql_stmt *stmt;
 
 		buf_add_str(&text, rows[i].first);
 		for (int n = 0; n < 200000; n++)
 			buf_add_str(&text, rows[i].more);
 		stmt = parse(&arena, text.data, &opt);
-		sql_walk_stmt(stmt, &nobody);
+		sql_walk_stmt(stmt, &none);
 		sql_print(stmt, &opt, &out);
 		sql_print(parse(&arena, out.data, &opt), &opt, &again);
 		ck_assert(span_eq(buf_span(&out), buf_span(&again)));

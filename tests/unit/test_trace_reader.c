@@ -349,7 +349,7 @@ START_TEST(nothing_follows_the_footer)
 }
 END_TEST
 
-/* ---- newer and stranger traces ---- */
+/* ---- newer and unusual traces ---- */
 
 START_TEST(newer_traces_are_read_as_far_as_possible)
 {

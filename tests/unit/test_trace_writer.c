@@ -237,7 +237,7 @@ END_TEST
 
 /* ---- time ---- */
 
-/* An idle producer's record reaches the file without anybody asking. */
+/* An idle producer's record reaches the file without being asked for. */
 START_TEST(idle_records_are_flushed)
 {
 	struct trace_writer_options options;

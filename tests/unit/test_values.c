@@ -141,7 +141,7 @@ START_TEST(classic_lists)
 	/* G1b */
 	plain(OK(0, "[:append :x 1] [:append :x 2]") OK(1, "[:r :x [1]]") OK(2, "[:r :x [1 2]]"),
 		"+-----", NULL);
-	/* ... of an element that its writer appended twice, and nobody saw the second. */
+	/* ... of an element that its writer appended twice, and no read saw the second. */
 	plain(OK(0, "[:append :x 1] [:append :x 1]") OK(1, "[:r :x [1]]"), "+-----", "not-PL-2");
 	plain(OK(0, "[:append :x 1] [:append :x 2] [:append :x 1]") OK(1, "[:r :x [1 2]]"),
 		"+-----", NULL);
@@ -226,7 +226,7 @@ START_TEST(classic_registers)
 	/* Write skew. */
 	registers("r(1,0,0,1)\nr(2,0,0,1)\nw(1,1,0,1)\nr(1,0,1,2)\nr(2,0,1,2)\nw(2,2,1,2)\n",
 		"+++-+-", "+++");
-	/* A read of an aborted transaction's write; of nobody's. */
+	/* A read of an aborted transaction's write; of one that was never written. */
 	registers("w(1,1,0,-1)\nr(1,1,1,2)\n", "+-----", "---");
 	registers("r(1,1,1,2)\n", "+-----", "---");
 	/* An intermediate read. */
@@ -244,7 +244,7 @@ END_TEST
 /* Between PL-2 and PL-2+: Adya's thesis, sections 4.1 and 4.2. */
 START_TEST(cursor_and_monotonic_view)
 {
-	/* Lost update: nobody's cursor is stable. */
+	/* Lost update: no transaction's cursor is stable. */
 	expect(IMPORT_ELLE,
 		OK(0, "[:r :x nil] [:append :x 1]") OK(1, "[:r :x nil] [:append :x 2]")
 			OK(2, "[:r :x [1 2]]"),
@@ -276,7 +276,7 @@ START_TEST(session_guarantees)
 		{"w(1,1,0,1)\nr(1,0,0,2)\n", "-+++-"},
 		/* It reads an old version after a new one: which is old is forced by the writer. */
 		{"r(1,0,0,1)\nw(1,1,0,1)\nr(1,1,1,2)\nr(1,0,1,3)\n", "+-++-"},
-		/* One sees 1 then 2, the other 2 then 1: nobody's order fits both. */
+		/* One sees 1 then 2, the other 2 then 1: no order fits both. */
 		{"w(1,1,0,1)\nw(1,2,1,2)\nr(1,1,2,3)\nr(1,2,2,4)\nr(1,2,3,5)\nr(1,1,3,6)\n",
 			"+-++-"},
 		/* Nothing that a guarantee speaks of. */

@@ -819,7 +819,7 @@ bool brute_part(const struct hist *h, unsigned part, bool places, struct hist *o
 			struct op *o = &out->t[t].ops[k];
 			int kept = 0;
 
-			/* Keys of which somebody left out may have written what did not match. */
+			/* Keys of which a transaction that was left out may have written what did not match. */
 			for (int key = 0; o->kind == P && (part >> t & 1) && key < KEYS; key++) {
 				bool own = false;
 

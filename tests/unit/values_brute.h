@@ -59,10 +59,10 @@ bool writes_key(const struct hist *h, int t, int key);
 /* Sets h->counts as it goes. */
 void brute(struct hist *h, struct answers *out);
 
-/* The same history with only some transactions (bits): reads that somebody left out may explain are
+/* The same history with only some transactions (bits): reads that a transaction left out may explain are
  * left out too, and their elements of lists.  Lists that others read still show the order.
- * With `places` lists stay whole, and the others only do nothing in anybody's session.
- * False: an element may be of somebody left out or of one of the part, or what a reader saw of its
+ * With `places` lists stay whole, and the others only do nothing in their sessions.
+ * False: an element may be of a transaction left out or of one of the part, or what a reader saw of its
  * own cannot be told any more. */
 bool brute_part(const struct hist *h, unsigned part, bool places, struct hist *out);
 

@@ -74,7 +74,7 @@ int brute_agreed(const struct hist *h, int key)
 	return end;
 }
 
-/* Elements of a read that somebody who counts appended, up to the agreed end. */
+/* Elements of a read that a transaction which counts appended, up to the agreed end. */
 static int live_elements(const struct search *s, const struct op *o, int *out)
 {
 	int count = 0;
@@ -260,8 +260,8 @@ static bool skips_own(const struct search *s, int key, int what)
 	return false;
 }
 
-/* Is an earlier append of the same element by the same transaction not there yet?  Nobody can tell
- * the two apart. */
+/* Is an earlier append of the same element by the same transaction not there yet?  The two cannot
+ * be told apart. */
 static bool skips_equal(const struct search *s, int key, int what)
 {
 	for (int k = 0; k < what % OPS; k++) {

@@ -56,7 +56,7 @@ def passwords_are_masked():
             assert b"sesame" not in trace.read()
         got = records(ISOTRACE, proxy.trace, ["stmt"])
         texts = [r["text"] for r in got]
-        # They are not what was executed: nobody may evaluate or replay them.
+        # They are not what was executed: they must not be evaluated or replayed.
         assert all(r["flags"] & 4 for r in got), got
         # ... but for the passwords they are whole.
         assert all(r["flags"] & 512 for r in got), got

@@ -123,7 +123,7 @@ def ended_by_the_server():
                 server.close()
                 assert receive(client, len(last)) == last and client.recv(1) == b""
                 closed.append((begun, time.monotonic_ns()))
-                # Does not reach anybody.
+                # Does not reach any server.
                 client.sendall(packet(0, b"\3commit"))
         wait_for("the sessions' end", lambda: proxy.statistics()["sessions"] == 0)
         proxy.stop()
@@ -265,7 +265,7 @@ def client_that_never_reads():
                     sent += server.send(row)  # whole or not: it is never read
             except (BlockingIOError, socket.timeout):
                 pass
-            assert sent < 100 << 20, "%d bytes were taken though nobody reads them" % sent
+            assert sent < 100 << 20, "%d bytes were taken though no client reads them" % sent
             assert proxy.memory() < 100 << 20, proxy.memory()
         proxy.stop()
 
@@ -395,7 +395,7 @@ CLOCK = r"""
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
-/* The wall clock is an hour ahead from the moment that somebody watches it. */
+/* The wall clock is an hour ahead from the moment that it is watched. */
 static int watched;
 int timerfd_create(clockid_t clock, int flags)
 {

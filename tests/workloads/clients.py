@@ -235,7 +235,7 @@ class Queue(Workload):
 
 
 class WrongQueue(Queue):
-    """A job is looked for without a lock, and nobody looks whether it was there to be deleted."""
+    """A job is looked for without a lock, and it is not checked whether it was there to be deleted."""
 
     name = database = "queue_wrong"
     take = "SELECT id, payload FROM job WHERE state = 'new' ORDER BY id LIMIT 1"

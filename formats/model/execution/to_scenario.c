@@ -24,7 +24,7 @@ struct maker {
 
 static bool add_setup(struct maker *m, struct span sql)
 {
-	return scenario_add(m->out, &m->out->setup, SCENARIO_NOBODY, sql, m->err);
+	return scenario_add(m->out, &m->out->setup, SCENARIO_NO_SESSION, sql, m->err);
 }
 
 /* ---- tables ---- */
@@ -154,7 +154,7 @@ static bool setup_from_note(struct maker *m)
 		ok = add_setup(m, was.setup.stmts[i].sql);
 	for (size_t i = 0; i < was.final.count && ok; i++)
 		ok = scenario_add(
-			m->out, &m->out->final, SCENARIO_NOBODY, was.final.stmts[i].sql, m->err);
+			m->out, &m->out->final, SCENARIO_NO_SESSION, was.final.stmts[i].sql, m->err);
 	scenario_release(&was);
 	return ok;
 }

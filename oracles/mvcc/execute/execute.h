@@ -27,7 +27,7 @@ bool mismatch_is_open(const struct mvcc *m);
 static inline uint32_t unrecorded_reason(const struct mvcc *m)
 {
 	return m->some_not_recorded ? REASON_NOT_TO_BE_RECORDED
-				: REASON_NOBODY_RECORDED_LEFT_SO;
+				: REASON_NO_RECORDED_WRITER;
 }
 
 /* Is it an error for a foreign key of a table that is not known (as names are now)? */

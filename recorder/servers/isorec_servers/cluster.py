@@ -178,7 +178,7 @@ class Galera:
 
 
 def check_walkable(folder):
-    """As root: whether nobody can reach the folder."""
+    """As root: whether the user nobody can reach the folder."""
     path = folder
     while True:
         if not os.stat(path).st_mode & 0o001:

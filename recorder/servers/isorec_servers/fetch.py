@@ -59,7 +59,7 @@ def make_folder(path):
 
 @contextlib.contextmanager
 def locked(path, note=None):
-    """An exclusive lock for the time of the with block; kept files, so that nobody races."""
+    """An exclusive lock for the time of the with block; kept files, so that no two processes race."""
     make_folder(os.path.dirname(path))
     try:
         lock = open(path, "a", encoding="utf-8")

@@ -87,7 +87,7 @@ def names(cache):
 
 
 def state(about):
-    """running, starting, stopped, exited, or stale (gone without anybody having noted it)."""
+    """running, starting, stopped, exited, or stale (gone, and its end was not noted)."""
     if about["kind"] != "private":
         return about["state"]
     if about["state"] == "starting":
@@ -282,7 +282,7 @@ def port_was_taken(path):
 # The supervisor --------------------------------------------------------------------------------
 
 def free_port():
-    """A port nobody listens on at this moment; the server's bind decides."""
+    """A port on which no process listens at this moment; the server's bind decides."""
     for _ in range(1000):
         port = random.randint(*PORTS)
         with socket.socket() as probe:
@@ -458,14 +458,14 @@ class Supervisor:
                     kept = os.path.exists(os.path.join(self.about["rundir"], "stopping"))
                     self.about["state"] = "stopped" if kept else "exited"
                     save(self.about)
-                # A server that ended by itself keeps its log and data for whoever asks why; they
+                # A server that ended by itself keeps its log and data for those who ask why; they
                 # go with the process it was to end with.
                 if self.parent_fd is not None and not kept:
                     select.select([self.parent_fd, self.wake_read], [], [])
                     remove(self.about)
                 return
             if happened & {"parent", "term"}:
-                # Nobody will use the data again: no need to shut down in order.
+                # The data will not be used again: no need to shut down in order.
                 self.end_server(signal.SIGKILL)
                 remove(self.about)
                 return
@@ -545,12 +545,12 @@ def start(cache, install, name=None, options=(), parent=None, port=None, group=N
           empty=False, before=None, more=None):
     """Starts one server and returns what instance.json then holds.
 
-    uid     (user, group) to run as, else whoever calls
+    uid     (user, group) to run as, else the caller's
     empty   no data directory is made: a joining node fills it
     before  called with the reserved instance, returns further server options
     more    further fields of instance.json (ready: what to wait for)
     """
-    # A server refuses to run as root unless told to; one that we start as nobody needs no word.
+    # A server refuses to run as root unless told to; one that we start as the user nobody needs no word.
     user = "root" if os.geteuid() == 0 else None
     source = None if empty else template(cache, install, user)
     about = reserve(cache, install.release.name, name, group)
