@@ -166,6 +166,18 @@ def test_every_class_has_a_sentence():
         assert re.search(rf"(\[{base}\] = |NOT_LEVEL\({base}, )", sentences), name
 
 
+def test_every_reason_is_in_the_table():
+    """Of the oracle mvcc: the table has what reports say, and nothing that they do not say."""
+    listed = re.findall(r'X\(\w+, "([^"]+)"\)', read(os.path.join(TOP, "oracles", "mvcc", "reason.h")))
+    page = read(os.path.join(DOCS, "oracles", "mvcc.md")).split("\n## What is undecided or unsupported\n")[1]
+    said = re.findall(r"^\| (?!topic |--- )[^|]+ \| ([^|]+) \| (?:undecided|unsupported) \|", page.split("\n## ")[0], re.MULTILINE)
+    assert len(listed) > 90 and not set(listed) - set(said), set(listed) - set(said)
+    others = "".join(read(os.path.join(TOP, *path)).replace('"\n\t\t"', "") for path in (
+        ("analyzer", "report", "judge_trace.c"), ("oracles", "eval", "limits", "change.def")))
+    for text in set(said) - set(listed):
+        assert text.startswith(("`", "the texts of [")) or f'"{text}"' in others, text
+
+
 def test_paragraphs_are_short():
     """Five lines of up to 144 characters; lists, tables and examples are their own measure."""
     for path in pages():
