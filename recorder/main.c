@@ -10,6 +10,7 @@ static const struct command *const commands[] = {
 	&note_command,
 	&prepare_command,
 	&proxy_command,
+	&reduce_command,
 	&replay_command,
 	&run_command,
 	&unprepare_command,

@@ -11,6 +11,7 @@ extern const struct command hunt_command;
 extern const struct command note_command;
 extern const struct command prepare_command;
 extern const struct command proxy_command;
+extern const struct command reduce_command;
 extern const struct command replay_command;
 extern const struct command run_command;
 extern const struct command unprepare_command;

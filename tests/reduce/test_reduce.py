@@ -1,0 +1,203 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`isorec reduce` on a real server: TAP on standard output.
+
+    test_reduce.py ISOREC ISOTRACE ISOREC-SERVERS RELEASE CORPUS
+"""
+import atexit
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "scripts")]
+import pad  # noqa: E402
+import tap  # noqa: E402
+
+ISOREC, ISOTRACE, SERVERS, RELEASE, CORPUS = sys.argv[1:6]
+WORK = tempfile.mkdtemp(prefix="reduce-test-")
+atexit.register(shutil.rmtree, WORK, ignore_errors=True)
+ENV = dict(os.environ, ISOREC_SERVERS=SERVERS)
+del sys.argv[1:]
+
+CLASS = "deleted-row-stays"
+with open(os.path.join(CORPUS, "bugs", "mdev-32898.scn"), encoding="utf-8") as file:
+    HAND = file.read()
+
+
+def path(name):
+    return os.path.join(WORK, name)
+
+
+def write(name, text):
+    with open(path(name), "w", encoding="utf-8") as out:
+        out.write(text)
+    return path(name)
+
+
+def read(name):
+    with open(path(name), encoding="utf-8") as text:
+        return text.read()
+
+
+PADDED = write("padded.scn", pad.pad(HAND, 1))
+
+
+def run(*args, status=(0,)):
+    done = subprocess.run(args, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=ENV,
+                          check=False)
+    if "skipped: " in done.stdout:
+        raise tap.Skip(done.stdout.strip().splitlines()[-1])
+    assert done.returncode in status, f"exit status {done.returncode}\n{done.stdout}"
+    return done.stdout
+
+
+def command(name, *args):
+    return [ISOREC, "reduce", "--server", RELEASE, "--finding", CLASS, "-o", path(name), *args]
+
+
+def reduce(name, *args, status=(0,)):
+    return run(*command(name, *args), status=status)
+
+
+def classes_of(trace):
+    checked = subprocess.run([ISOTRACE, "check", "--format=json", trace], stdout=subprocess.PIPE, text=True, check=False)
+    return {f["class"] for f in json.loads(checked.stdout)["findings"]}
+
+
+def fails(text):
+    """Whether the scenario shows the failure."""
+    scenario, trace = write("one.scn", text), path("one.itr")
+    run(ISOREC, "run", "--server", RELEASE, "-q", "--overwrite", "-o", trace, scenario, status=(0, 1, 3, 4))
+    return CLASS in classes_of(trace)
+
+
+def require_small(name):
+    hand, small = pad.Case(HAND), pad.Case(read(f"{name}/reduced.scn"))
+    assert small.statements() <= 1.2 * hand.statements(), small.text()
+    assert small.rows() <= 1.2 * hand.rows(), small.text()
+    return small
+
+
+def test_a_padded_case_becomes_small():
+    out = reduce("small", "--explain", PADDED)
+    assert "none of the parts can go alone" in out, out
+    small = require_small("small")
+    assert "T1> " in small.text() and "create table t " in small.text(), small.text()
+    assert CLASS in classes_of(path("small/reduced.itr"))
+    assert re.search(r"^# expect: mariadb-\S+ RR = ", small.text(), re.M), small.text()
+    assert " fails " in read("small/log")
+
+
+def test_its_answers_come_again():
+    run(ISOREC, "run", "--server", RELEASE, "-q", "-o", path("again.itr"), path("small/reduced.scn"))
+    assert CLASS in classes_of(path("again.itr"))
+
+
+def test_no_statement_and_no_row_can_go():
+    small = pad.Case(read("small/reduced.scn"))
+    bare = [line.split(" -- =>")[0] for line in small.schedule]
+    for i in range(len(bare)):
+        small.schedule = bare[:i] + bare[i + 1:]
+        assert not fails(small.text()), small.text()
+    small.schedule = bare
+    for i, line in enumerate(list(small.setup)):
+        if line.startswith("insert"):
+            small.setup = small.setup[:i] + small.setup[i + 1:]
+            assert not fails(small.text()), small.text()
+
+
+def test_a_recording_is_reduced_as_its_scenario():
+    run(ISOREC, "run", "--server", RELEASE, "-q", "-o", path("padded.itr"), PADDED)
+    reduce("recorded", path("padded.itr"))
+    require_small("recorded")
+
+
+def test_jobs():
+    reduce("jobs", "--jobs=2", PADDED)
+    require_small("jobs")
+
+
+def test_tries_and_what_is_there():
+    out = reduce("few", "--tries=4", PADDED, status=(3,))
+    assert "best so far" in out, out
+    assert fails(read("few/reduced.scn"))
+    assert "--overwrite" in reduce("few", PADDED, status=(4,))
+    reduce("few", "--overwrite", "--tries=4", PADDED, status=(3,))
+
+
+def test_an_interrupt_keeps_the_best():
+    child = subprocess.Popen(command("interrupted", PADDED), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=ENV)
+    lines = []
+    for line in child.stdout:
+        lines.append(line)
+        if " executions: " in line:
+            child.send_signal(signal.SIGINT)
+            break
+    lines += child.stdout.readlines()
+    assert child.wait() == 3, "".join(lines)
+    assert "best so far" in "".join(lines), lines
+    assert fails(read("interrupted/reduced.scn"))
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as text:
+        return [int(word) for word in text.read().split()]
+
+
+def test_a_server_that_dies_is_started_again():
+    child = subprocess.Popen(command("dying", PADDED), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=ENV)
+    lines, killed = [], 0
+    for line in child.stdout:
+        lines.append(line)
+        if " executions: " in line and killed < 2:
+            mine = tuple(f"isorec-{worker}-" for worker in children(child.pid))
+            status = subprocess.run([SERVERS, "status", "--json"], stdout=subprocess.PIPE, text=True, check=True)
+            for instance in json.loads(status.stdout):
+                if instance["name"].startswith(mine) and instance.get("pid"):
+                    os.kill(instance["pid"], signal.SIGKILL)
+                    killed += 1
+    assert child.wait() == 0, "".join(lines)
+    assert killed >= 1, lines
+    require_small("dying")
+
+
+def test_what_does_not_fail_is_said():
+    quiet = write("quiet.scn", "[setup]\ncreate table t (a int);\n[schedule]\nT1> select * from t;\n")
+    out = reduce("quiet", "--finding", "wrong-result", quiet, status=(3,))
+    assert "nothing to reduce" in out, out
+
+
+def test_a_full_disk_is_said():
+    os.makedirs(path("full"))
+    os.symlink("/dev/full", path("full/reduced.scn.new"))
+    assert "cannot write" in reduce("full", PADDED, status=(4,))
+
+
+def test_what_the_scenario_shows_is_kept():
+    longer = HAND.replace("T2> begin;", "T2> select 1;\nT2> begin;").replace("T2.4", "T2.5").replace("T2.3", "T2.4")
+    out = run(ISOREC, "reduce", "--server", RELEASE, "--same=output", "-o", path("shown"),
+              write("outside.scn", pad.pad(longer, 1, inside=False)))
+    assert ": shows" in out, out
+    small = read("shown/reduced.scn")
+    # Of statements that have other numbers now.
+    assert re.search(r"^# shows: T2\.3 is ok and T2\.4 has \(2,2\) \(3,3\)$", small, re.M), small
+    assert re.search(r"^# expect: mariadb-\S+ RR = bug$", small, re.M), small
+    assert pad.Case(small).statements() <= 6, small
+
+
+def test_usage():
+    for args, status in ((["reduce"], 2), (["reduce", "a", "b"], 2), (["reduce", "--same=any", "a"], 2),
+                         (["reduce", "--isolation=XX", PADDED], 2), (["reduce", path("none.scn")], 4),
+                         (["reduce", write("bad.itr", "x")], 4)):
+        out = run(ISOREC, *args, status=(status,))
+        assert out, args
+
+
+if __name__ == "__main__":
+    tap.main(globals())
