@@ -17,6 +17,7 @@
 #include "commands/run_options.h"
 
 static const char *const known_words[] = {"hide", "count", "show", NULL};
+static const char *const reduce_words[] = {"none", "new", "all", NULL};
 
 struct hunt_command_options {
 	struct connection_options connection;
@@ -24,7 +25,7 @@ struct hunt_command_options {
 	const char *model, *dialect, *database, *output;
 	uint64_t seed, orders, cases, time, jobs, memory;
 	struct run_timeouts timeouts;
-	int known;
+	int known, reduce;
 	bool here, drop_database;
 };
 
@@ -196,6 +197,7 @@ static enum exit_status hunt_run(const struct command *command, int argc, char *
 		.jobs = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN),
 		.memory = UINT64_C(4) << 30,
 		.known = HUNT_KNOWN_COUNT,
+		.reduce = HUNT_REDUCE_NEW,
 		.timeouts = RUN_TIMEOUTS_DEFAULT};
 	struct screen screen = {.live = isatty(1)};
 	struct hunt_options options = {.ctx = &screen};
@@ -229,6 +231,7 @@ static enum exit_status hunt_run(const struct command *command, int argc, char *
 	options.jobs = (unsigned)(o.jobs ? o.jobs : 1);
 	options.folder = o.output;
 	options.known = (enum hunt_known)o.known;
+	options.reduce = (enum hunt_reduce)o.reduce;
 	options.stop = &runs_stop;
 	options.say = say_line;
 	options.draw = screen.live ? draw : NULL;
@@ -307,6 +310,13 @@ static const struct option_def hunt_table[] = {
 		.choices = known_words,
 		.preset = "count",
 		.help = "known bugs and documented behaviour: hide them, count them, or show them like new findings"},
+	{.name = "reduce",
+		.argument = "WHAT",
+		OPTION_CHOICE(struct hunt_command_options, reduce),
+		.choices = reduce_words,
+		.preset = "new",
+		.help = "make the first example of a group small, for a minute at most: of groups that are new or suspicions, of "
+			"all, or of none"},
 	OPTION_END,
 };
 

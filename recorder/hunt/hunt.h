@@ -8,7 +8,8 @@
  * does them again.
  *
  *	FOLDER/log            the state: a line for each case and server
- *	FOLDER/cases/ID/      case.scn, SERVER.itr, report.txt: of examples, a few for each signature
+ *	FOLDER/cases/ID/      case.scn, SERVER.itr, report.txt: of examples, a few for each signature;
+ *	                      reduced.scn, reduced.itr: of the first of a group
  *	FOLDER/index.html     the page
  */
 #ifndef HUNT_HUNT_H
@@ -34,6 +35,8 @@ struct hunt_server {
 	void *ctx;
 };
 
+enum hunt_reduce { HUNT_REDUCE_NONE, HUNT_REDUCE_NEW, HUNT_REDUCE_ALL };
+
 enum hunt_known { HUNT_KNOWN_HIDE, HUNT_KNOWN_COUNT, HUNT_KNOWN_SHOW };
 
 struct hunt_options {
@@ -48,6 +51,7 @@ struct hunt_options {
 	size_t server_count;
 	struct run_options run; /* timeouts, database */
 	enum hunt_known known;
+	enum hunt_reduce reduce; /* of which groups the first example is made small */
 	const volatile sig_atomic_t *stop;
 	void (*say)(void *ctx, const char *line); /* a line for the user */
 	/* The state of things, several lines, twice a second, to be drawn over the last; NULL: lines now and then. */

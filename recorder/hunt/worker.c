@@ -12,6 +12,8 @@
 #include "base/files.h"
 #include "base/mem.h"
 #include "hunt/hunt_internal.h"
+#include "reducer/executor.h"
+#include "reducer/reducer.h"
 #include "server/errors.h"
 
 struct worker {
@@ -101,11 +103,12 @@ static void print_report(const struct worker *w, const struct hunt_judged *judge
 	}
 }
 
-/* Whether this case is to be kept: it has a signature with few examples. */
-static bool is_wanted(struct worker *w, const struct hunt_judged *judged)
+/* Whether this case is to be kept: it has a signature with few examples.  *fresh: one that had none, to be made small. */
+static bool is_wanted(struct worker *w, const struct hunt_judged *judged, const char **fresh)
 {
 	bool wanted = false;
 
+	*fresh = NULL;
 	for (size_t i = 0; i < judged->finding_count; i++) {
 		const struct hunt_finding *f = &judged->findings[i];
 		struct hunt_group *group = state_group(w->state, f->signature);
@@ -114,6 +117,9 @@ static bool is_wanted(struct worker *w, const struct hunt_judged *judged)
 		if (f->kind <= HUNT_COMPAT && w->options->known == HUNT_KNOWN_HIDE)
 			continue;
 		if (group->example_count < most) {
+			if (!*fresh && !group->example_count && w->options->reduce != HUNT_REDUCE_NONE &&
+				(w->options->reduce == HUNT_REDUCE_ALL || f->kind >= HUNT_SUSPICION))
+				*fresh = f->signature;
 			group->example_count++;
 			wanted = true;
 		}
@@ -147,6 +153,79 @@ static bool keep(struct worker *w, size_t server, uint64_t number, struct scenar
 	buf_release(&path);
 	buf_release(&text);
 	return ok;
+}
+
+/* ---- the first example of a group, made small ---- */
+
+/* So long at most: a worker that says nothing for five minutes is killed. */
+enum { REDUCE_S = 60, REDUCE_EXECUTIONS = 300 };
+
+struct reducing {
+	struct worker *w;
+	size_t server;
+};
+
+static void execute_one(void *ctx, const struct span *texts, size_t count, struct outcome *out)
+{
+	struct reducing *r = ctx;
+	struct scenario s;
+	struct err err;
+	bool gone = false;
+
+	(void)count; /* one at a time */
+	*out = (struct outcome){.ran = false};
+	if (!scenario_parse(&s, texts[0], "candidate", &err))
+		return;
+	if (start_server(r->w, r->server, &err)) {
+		r->w->runs[r->server].output = r->w->traces[r->server];
+		execute_here(&s, &r->w->runs[r->server], out, &gone);
+		if (gone)
+			stop_server(r->w, r->server);
+	}
+	scenario_release(&s);
+}
+
+static const char *trace_of_one(void *ctx, size_t number)
+{
+	struct reducing *r = ctx;
+
+	(void)number;
+	return r->w->traces[r->server];
+}
+
+/* What the reducer calls the failure of a signature; false: it is not one of a single server's. */
+static bool failure_name(const char *signature, char *out, size_t size)
+{
+	unsigned number;
+
+	if (sscanf(signature, "unexpected-error %u", &number) == 1)
+		snprintf(out, size, "error-%u", number);
+	else if (strncmp(signature, "diff ", 5) == 0 || strncmp(signature, "isorec", 6) == 0)
+		return false;
+	else
+		snprintf(out, size, "%.*s", (int)strcspn(signature, " "), signature);
+	return true;
+}
+
+static void reduce_case(struct worker *w, size_t server, uint64_t number, const struct scenario *s, const char *signature)
+{
+	struct reducing reducing = {w, server};
+	struct buf folder = BUF_INIT;
+	struct reducer_summary summary;
+	struct reducer_options options = {.execute = execute_one, .trace = trace_of_one, .ctx = &reducing, .jobs = 1,
+		.same = SAME_SHAPE, .time_ns = REDUCE_S * UINT64_C(1000000000), .executions_max = REDUCE_EXECUTIONS, .floor = 0.1,
+		.stop = w->options->stop};
+	char name[80];
+	struct err err;
+
+	if (!failure_name(signature, name, sizeof(name)))
+		return;
+	case_folder(&folder, w->options, number);
+	options.folder = folder.data;
+	options.finding = name;
+	/* What cannot be reduced is there as it was made. */
+	(void)!reducer_run(&options, s, &summary, &err);
+	buf_release(&folder);
 }
 
 /* ---- a case ---- */
@@ -278,6 +357,7 @@ static bool do_server(struct worker *w, size_t i, struct scenario *s, struct sid
 	struct err *err)
 {
 	struct side *side = &sides[i];
+	const char *fresh;
 	bool ok;
 
 	if (!start_server(w, i, err))
@@ -293,8 +373,10 @@ static bool do_server(struct worker *w, size_t i, struct scenario *s, struct sid
 		   !hunt_compare(&sides[0].e, &sides[0].judged, &side->e, &side->judged, err)) {
 		return false;
 	}
-	if (is_wanted(w, &side->judged) && !keep(w, i, result->number, s, &side->judged))
+	if (is_wanted(w, &side->judged, &fresh) && !keep(w, i, result->number, s, &side->judged))
 		return err_set(err, ERR_IO, "cannot write to %s: %s", w->options->folder, strerror(errno));
+	if (fresh)
+		reduce_case(w, i, result->number, s, fresh);
 	fill_result(result, &side->judged);
 	return true;
 }

@@ -84,6 +84,23 @@ def test_examples_are_judged_alike_and_run_again():
     assert again >= len(names) - 2, (again, len(names))
 
 
+def test_first_examples_are_made_small():
+    hunt("reduced", "--cases=40", "--seed=1", "--reduce=all")
+    small = larger = 0
+    for name in os.listdir(folder("reduced/cases")):
+        base = os.path.join(folder("reduced/cases"), name)
+        if not os.path.exists(os.path.join(base, "reduced.scn")):
+            continue
+        with open(os.path.join(base, "reduced.scn"), encoding="utf-8") as text:
+            reduced = text.read()
+        with open(os.path.join(base, "case.scn"), encoding="utf-8") as text:
+            larger += len(re.findall(r"^T\d+> ", text.read(), re.M))
+        small += len(re.findall(r"^T\d+> ", reduced, re.M))
+        found = re.search(r"^# finding: mvcc (\S+)", reduced, re.M)[1]
+        assert found in classes_of(os.path.join(base, "reduced.itr")), (name, found)
+    assert 0 < small < larger / 2, (small, larger)
+
+
 def test_same_seed_same_cases():
     hunt("first", "--cases=30", "--seed=5")
     hunt("second", "--cases=30", "--seed=5")
