@@ -6,12 +6,12 @@
 
 #include "base/bug.h"
 #include "base/mem.h"
-#include "trace/pack.h"
+#include "sql/text/raw_token.h"
 #include "trace/value.h"
 
 /* ---- commands ---- */
 
-static struct text_dialect dialect_of(const struct capture *c)
+struct text_dialect capture_dialect(const struct capture *c)
 {
 	return (struct text_dialect){(c->status & STATUS_NO_BACKSLASH_ESCAPES) != 0,
 		(c->status & STATUS_ANSI_QUOTES) != 0, c->charset, c->flavour, c->version};
@@ -32,7 +32,7 @@ static bool hides_level(const struct stmt_class *class, struct span text)
 
 static void classify_text(struct capture *c, struct span text)
 {
-	struct text_dialect dialect = dialect_of(c);
+	struct text_dialect dialect = capture_dialect(c);
 	struct span rest = text, name;
 
 	c->now.class_count = 0;
@@ -70,7 +70,7 @@ static void classify_text(struct capture *c, struct span text)
 		}
 	} while (rest.len);
 	if (UNLIKELY(c->level_next != UINT8_MAX))
-		c->now.tables = (uint8_t)text_touches_tables(text, dialect_of(c));
+		c->now.tables = (uint8_t)text_touches_tables(text, capture_dialect(c));
 }
 
 /* The set is known, and the same for all of the text. */
@@ -84,20 +84,34 @@ static bool masks_surely(const struct capture *c)
 	return true;
 }
 
+/* Names of tables without a schema are mysql's.  Without session tracking the server does not say
+ * what USE in a text did. */
+static bool is_in_mysql(const struct capture *c)
+{
+	return span_ieq_str(buf_span(&c->database), "mysql") || UNLIKELY(c->used_mysql);
+}
+
+/* USE mysql, of a server that does not tell the schema. */
+static void see_use(struct capture *c, struct span text)
+{
+	if (c->capabilities & CAP_SESSION_TRACK || !text_may_hold_account(text))
+		return;
+	c->used_mysql |= text_holds_word(text, "use") && text_holds_word(text, "mysql");
+}
+
 static void keep_text(struct capture *c, struct span text)
 {
-	bool params_secret;
+	struct text_secrets secrets;
 
 	capture_reuse(&c->now.text);
 	if (!text.ptr)
 		return;
-	c->now.secret = text_mask_passwords(text, dialect_of(c), &c->now.text, &params_secret);
-	if (!c->now.secret)
+	if (!text_mask_passwords(
+		    text, capture_dialect(c), is_in_mysql(c), &c->now.text, &secrets))
 		buf_add_span(&c->now.text, text);
-	else
-		c->now.masked = true; /* '***' must not be taken for what was written */
-	if (params_secret)
-		c->now.secret = true;
+	c->now.masked = secrets.masked; /* '***' must not be taken for what was written */
+	c->now.accounts = secrets.accounts;
+	c->now.secret = secrets.masked || secrets.params || secrets.accounts;
 	if (UNLIKELY(c->now.unreadable)) {
 		c->now.text_cut = true;
 		/* Which string is a password depends on where strings end. */
@@ -107,12 +121,15 @@ static void keep_text(struct capture *c, struct span text)
 			buf_clear(&c->now.text);
 		}
 	}
+	c->secret_sent |= c->now.secret;
 	if (UNLIKELY(c->now.redacted >= REDACT_COMPUTED)) {
 		struct buf redacted = BUF_INIT;
 
+		secrets_xid(c, &c->now.name);
+
 		if (c->now.unreadable ||
 			!redact_text(&c->worker->config->redact, buf_span(&c->now.text),
-				dialect_of(c), &redacted))
+				capture_dialect(c), &redacted))
 			c->now.text_cut = true;
 		mem_wipe(c->now.text.data, c->now.text.len);
 		capture_keep(&c->now.text, buf_span(&redacted));
@@ -125,7 +142,7 @@ static void judge_text(struct capture *c, struct span text)
 {
 	const struct capture_config *config = c->worker->config;
 	const struct filter *filter = capture_filter(c);
-	struct text_dialect dialect = dialect_of(c);
+	struct text_dialect dialect = capture_dialect(c);
 
 	/* Redacted whole, wanted whatever its tables are. */
 	c->now.unreadable |= !capture_can_parse(c, text);
@@ -137,11 +154,13 @@ static void judge_text(struct capture *c, struct span text)
 		c->charset_noted = true;
 		return;
 	}
-	if (UNLIKELY(config->redact.on))
+	if (UNLIKELY(config->redact.on)) {
+		c->now.classes[0].one_query = secrets_one_query(text);
 		/* Without session tracking the server does not say what USE in a text did. */
 		c->now.redacted = (uint8_t)redact_statement(&config->redact, text,
 			c->capabilities & CAP_SESSION_TRACK ? buf_span(&c->database) : SPAN_NONE,
 			dialect);
+	}
 	if (UNLIKELY(filter && (filter->table.code || filter->not_table.code))) {
 		struct sql_options options = text_sql_options(dialect);
 
@@ -168,6 +187,7 @@ static void keep_params(struct capture *c, const struct wire_request *request)
 			struct value dropped = {.type = VALUE_DROPPED, .bytes = span_of("", 0)};
 
 			value_pack(&c->now.params, &dropped);
+			c->worker->left_out.values++;
 		} else {
 			values_pack_param(&c->now.params, &param, &c->worker->config->values);
 			if (UNLIKELY(c->now.redacted >= REDACT_COMPUTED))
@@ -183,6 +203,7 @@ static void keep_params(struct capture *c, const struct wire_request *request)
 void capture_set_params(struct capture *c, struct span params)
 {
 	capture_keep(&c->now.params, params);
+	secrets_params(c, &c->now.params);
 }
 
 /* The list is an array 16, whose count is renewed. */
@@ -249,7 +270,7 @@ static void on_command(void *ctx, struct wire_command *command, const struct wir
 
 	c->now.active = true;
 	c->now.at = 0;
-	c->now.secret = c->now.data = c->now.classes_end = c->now.began = false;
+	c->now.secret = c->now.accounts = c->now.data = c->now.classes_end = c->now.began = false;
 	c->now.schema_changed = c->now.filtered = c->now.unreadable = false;
 	/* Of what is not known to be harmless. */
 	c->now.redacted = c->worker->config->redact.on ? REDACT_WHOLE : REDACT_NOTHING;
@@ -278,13 +299,13 @@ static void on_command(void *ctx, struct wire_command *command, const struct wir
 			classify_text(c, request->text);
 			txn_see_text(c, request->text, command->byte == CMD_QUERY);
 			judge_text(c, request->text);
+			see_use(c, request->text);
 		} else {
 			c->now.classes[0].kind = CLASS_UNKNOWN;
 		}
 	} else if (command->byte == CMD_STMT_EXECUTE || command->byte == CMD_STMT_BULK_EXECUTE) {
 		c->now.classes[0] = command->stmt ? class_from_tag(command->stmt->tag)
 						  : (struct stmt_class){.kind = CLASS_UNKNOWN};
-		c->now.secret = c->now.classes[0].secret;
 		if (c->now.classes[0].kind == CLASS_READ || c->now.classes[0].kind == CLASS_WRITE)
 			c->now.tables = TEXT_TABLES_SURE;
 		txn_see_text(c, SPAN_NONE, true);
@@ -294,6 +315,10 @@ static void on_command(void *ctx, struct wire_command *command, const struct wir
 	if (command->stmt && command->byte != CMD_STMT_PREPARE) {
 		struct stmt_class class = class_from_tag(command->stmt->tag);
 
+		c->now.secret = class.secret;
+		c->now.accounts = class.accounts;
+		c->now.classes[0].one_query = class.one_query;
+		c->secret_sent |= c->now.secret;
 		c->now.redacted = (uint8_t) class.redacted;
 		c->now.filtered = class.filtered;
 	}
@@ -306,6 +331,7 @@ static void on_command(void *ctx, struct wire_command *command, const struct wir
 	if (command->byte == CMD_STMT_PREPARE) {
 		/* PREPARE itself runs nothing; its class is for the executions. */
 		c->now.classes[0].secret = c->now.secret;
+		c->now.classes[0].accounts = c->now.accounts;
 		c->now.classes[0].redacted = c->now.redacted & 3u;
 		c->now.classes[0].filtered = c->now.filtered;
 	}
@@ -370,7 +396,9 @@ static void keep_track(struct capture *c, const struct wire_reply *reply)
 			continue;
 		}
 		pack_str(&pk, name);
-		pack_str(&pk, item.value);
+		pack_str(&pk, item.type == TRACK_VARIABLES
+				      ? secrets_variable(c, name, item.value)
+				      : item.value);
 		count++;
 	}
 	if (count) {
@@ -442,10 +470,10 @@ static void emit_stmt(struct capture *c, const struct wire_command *command,
 		.affected = c->now.affected,
 		.insert_id = c->now.insert_id,
 		.warnings = c->now.warnings,
-		.info = reply->info.len ? reply->info : SPAN_NONE,
+		.info = secrets_info(c, reply->info),
 		.error = reply->error,
 		.sqlstate = reply->sqlstate.len ? reply->sqlstate : SPAN_NONE,
-		.error_text = reply->error ? reply->message : SPAN_NONE,
+		.error_text = secrets_message(c, reply->error, reply->message),
 		.result_sets = c->now.not_kept ? 0 : c->now.result_sets,
 		.rows = c->now.rows,
 		.reply_bytes = command->reply_bytes,
@@ -478,13 +506,6 @@ static void emit_stmt(struct capture *c, const struct wire_command *command,
 	}
 	if (reply->kind == REPLY_UNREAD)
 		record.flags |= STMT_OPAQUE;
-	/* The server quotes the statement: its message would tell the password. */
-	if (reply->error && c->now.secret)
-		record.error_text = SPAN_LIT("(left out: the statement holds a password)");
-	/* ... and values: 'Duplicate entry', 'Incorrect value'. */
-	if (reply->error && (c->now.filtered ||
-				    !redact_keeps_message(&c->worker->config->redact, reply->error)))
-		record.error_text = SPAN_LIT("(left out: the statement's values are not recorded)");
 	trace_emit_stmt(c->worker->producer, &record);
 	if (reply->kind == REPLY_PREPARED && c->worker->config->segments &&
 		c->prepared_count < CAPTURE_PREPARED_MAX) {
@@ -588,7 +609,9 @@ static void on_infile(void *ctx, struct wire_command *command, struct span name,
 {
 	struct capture *c = ctx;
 	struct record_note note = {
-		.source = SPAN_LIT("recorder"), .topic = SPAN_LIT("local infile"), .text = name};
+		.source = SPAN_LIT("recorder"),
+		.topic = SPAN_LIT("local infile"),
+		.text = secrets_file(c, name)};
 	struct buf data = BUF_INIT;
 	msgpack_packer pk = pack_into(&data);
 

@@ -36,6 +36,7 @@ enum {
 /* Column definitions as they came, and packed: a server repeats them with every result. */
 struct capture_shape {
 	struct buf text, packed;
+	struct buf secrecy; /* enum column_secrecy of each column by its origin; empty: all are open */
 };
 
 struct capture_txn {
@@ -71,6 +72,8 @@ struct capture {
 	/* enum client_charset: of texts now, after the login, and of the server by itself */
 	uint8_t charset, login_charset, server_charset, pending_charset;
 	bool charset_noted; /* that texts in such a set are not parsed */
+	bool secret_sent; /* a statement with a password was sent */
+	bool used_mysql;  /* the session's schema may be mysql, and the server does not say */
 
 	/* Prepared statements that later segments of the trace begin with. */
 	uint32_t *prepared;
@@ -89,6 +92,7 @@ struct capture {
 	/* The command being answered. */
 	struct {
 		bool active, not_kept, text_cut, secret;
+		bool accounts; /* it names a table of accounts of the schema mysql */
 		bool masked; /* the text is whole but for passwords */
 		bool unreadable; /* its text is not in a character set that can be parsed */
 		uint8_t redacted; /* enum redact_reach */

@@ -7,6 +7,8 @@
 #define CAPTURE_CAPTURE_INTERNAL_H
 
 #include "capture/capture.h"
+#include "capture/secrets.h"
+#include "trace/pack.h"
 
 static inline struct span span_or_none(const struct buf *buf)
 {
@@ -77,5 +79,7 @@ void txn_reset_session(struct capture *c);
 
 /* capture.c: a prepared statement, or with number 0 all, is no longer context of later segments. */
 void capture_forget_prepared(struct capture *c, uint32_t number);
+/* How texts of the session are read. */
+struct text_dialect capture_dialect(const struct capture *c);
 
 #endif

@@ -183,33 +183,6 @@ void redact_packed(const struct redact *redact, struct buf *out, size_t start)
 	value_pack(out, &value);
 }
 
-void redact_row(const struct redact *redact, struct buf *out, size_t start, struct span hidden)
-{
-	struct buf row = BUF_INIT;
-	struct mp mp;
-
-	if (!memchr(hidden.ptr, 1, hidden.len))
-		return;
-	buf_add(&row, out->data + start, out->len - start);
-	mem_wipe(out->data + start, out->len - start);
-	out->len = start;
-	mp = mp_over(buf_span(&row));
-	(void)mp_array(&mp);
-	buf_add(out, row.data, (size_t)(mp.p - (const unsigned char *)row.data));
-	for (size_t i = 0; i < hidden.len && !mp.bad; i++) {
-		const unsigned char *from = mp.p;
-		size_t at = out->len;
-
-		mp_skip(&mp);
-		buf_add(out, from, (size_t)(mp.p - from));
-		if (hidden.ptr[i])
-			redact_packed(redact, out, at);
-	}
-	CHECK(!mp.bad && mp.p == mp.end);
-	mem_wipe(row.data, row.len);
-	buf_release(&row);
-}
-
 /* ---- statements ---- */
 
 struct reading {
@@ -373,14 +346,12 @@ bool redact_result_column(const struct redact *redact, enum redact_reach reach,
 	return !base_tables_knows(redact->base_tables, names->schema, names->table_original);
 }
 
-bool redact_keeps_message(const struct redact *redact, uint16_t error)
+bool redact_is_harmless_error(uint16_t error)
 {
 	/* Names, numbers of connections, and fixed texts. */
 	static const uint16_t harmless[] = {1020, 1045, 1046, 1047, 1049, 1053, 1146, 1180, 1205,
 		1213, 1290, 1317, 1836, 1927, 3101};
 
-	if (!redact->on)
-		return true;
 	for (size_t i = 0; i < ARRAY_LEN(harmless); i++)
 		if (harmless[i] == error)
 			return true;
@@ -421,6 +392,13 @@ static struct span hex_bytes(struct reading *r, struct token t)
 	return span_of(out, len);
 }
 
+static void add_hashed(struct buf *out, const unsigned char hashed[HASH_SIZE])
+{
+	buf_add_str(out, "redacted:");
+	for (size_t i = 0; i < HASH_SIZE; i++)
+		buf_printf(out, "%02x", hashed[i]);
+}
+
 static void add_literal(const struct redact *redact, struct reading *r, struct token t,
 	bool negative, struct buf *out)
 {
@@ -449,10 +427,21 @@ static void add_literal(const struct redact *redact, struct reading *r, struct t
 	}
 	if (s.ptr)
 		hash(redact, s, hashed);
-	buf_add_str(out, "'redacted:");
-	for (size_t i = 0; i < HASH_SIZE; i++)
-		buf_printf(out, "%02x", hashed[i]);
 	buf_add_char(out, '\'');
+	add_hashed(out, hashed);
+	buf_add_char(out, '\'');
+}
+
+void redact_name(const struct redact *redact, struct span name, struct buf *out)
+{
+	unsigned char hashed[HASH_SIZE];
+
+	if (redact->how == REDACT_DROP) {
+		buf_add_str(out, "***");
+		return;
+	}
+	hash(redact, name, hashed);
+	add_hashed(out, hashed);
 }
 
 /* After these a minus is a sign. */
@@ -479,6 +468,7 @@ static bool begins_operand(struct token t)
  * lengths nearly always. */
 struct place {
 	bool limit, definition;
+	bool value; /* after DEFAULT */
 };
 
 static void place_after(struct place *place, struct token t)
@@ -487,8 +477,11 @@ static void place_after(struct place *place, struct token t)
 		place->limit = true;
 	else if (t.kind != T_COMMA && t.kind != T_L_INT)
 		place->limit = false;
-	if (t.kind == T_SELECT || t.kind == T_VALUES)
+	/* DEFAULT 5, CHECK (a < 5), AS (a + 5), VALUES LESS THAN (5): values. */
+	if (t.kind == T_SELECT || t.kind == T_VALUES || t.kind == T_CHECK || t.kind == T_AS)
 		place->definition = false;
+	place->limit &= t.kind != T_DEFAULT;
+	place->value = t.kind == T_DEFAULT;
 }
 
 bool redact_text(
@@ -496,7 +489,7 @@ bool redact_text(
 {
 	struct reading r;
 	struct token t, before = {.kind = T_SEMICOLON}, sign = {.kind = T_EOF};
-	struct place place = {false, false};
+	struct place place = {false, false, false};
 	uint32_t end = 0;
 	bool ok = reading_begin(&r, text, dialect);
 
@@ -509,7 +502,7 @@ bool redact_text(
 			break;
 		if (before.kind == T_SEMICOLON)
 			place.definition = t.kind == T_CREATE || t.kind == T_ALTER;
-		bool kept = (place.limit || place.definition) && t.kind == T_L_INT;
+		bool kept = (place.limit || (place.definition && !place.value)) && t.kind == T_L_INT;
 		bool hide = is_literal(t) && !kept;
 
 		/* A sign belongs to the number after it, or is written after all. */

@@ -65,16 +65,15 @@ enum redact_reach redact_statement(const struct redact *redact, struct span text
 /* Whether a column of a result is redacted, by the names that the server gives it. */
 bool redact_result_column(const struct redact *redact, enum redact_reach reach,
 	const struct wire_column_names *names);
-/* Whether the message of an error may be kept. */
-bool redact_keeps_message(const struct redact *redact, uint16_t error);
+/* Whether the message of an error never quotes a value. */
+bool redact_is_harmless_error(uint16_t error);
 /* Appends the text with its literals redacted and its comments left out.  False: from some point on
  * it could not be read, and is left out from there. */
 bool redact_text(const struct redact *redact, struct span text, struct text_dialect dialect,
 	struct buf *out);
+/* Appends what stands for a string that is no literal: the name of an XA transaction. */
+void redact_name(const struct redact *redact, struct span name, struct buf *out);
 /* Replaces the one packed value after `start`. */
 void redact_packed(const struct redact *redact, struct buf *out, size_t start);
-
-/* The same in the one packed row after `start`; hidden: a byte a column, 1 for the redacted. */
-void redact_row(const struct redact *redact, struct buf *out, size_t start, struct span hidden);
 
 #endif

@@ -45,7 +45,9 @@ static void part_emit(struct capture *c, const struct wire_command *command, boo
 	record.rows = buf_span(&c->result.rows);
 	if (last) {
 		record.total = c->result.total;
+		/* A digest without a key tells whether a guess at a value is right. */
 		if (c->result.left_out &&
+			(!c->result.hidden.len || c->worker->config->redact.on) &&
 			c->worker->config->rows_max + c->worker->config->result_bytes_max) {
 			siphash_final(&c->result.digest, digest);
 			record.digest = span_of(digest, 8);
@@ -59,20 +61,23 @@ static void part_emit(struct capture *c, const struct wire_command *command, boo
 		part_begin(c);
 }
 
-/* Which columns of a result are redacted. */
-static void hide_columns(struct capture *c, const struct wire_columns *columns)
+/* What the columns' origins say of secrets in them; empty: nothing. */
+static void guard_columns(struct capture_shape *shape, const struct wire_columns *columns)
 {
-	const struct redact *redact = &c->worker->config->redact;
+	bool guarded = false;
 
-	buf_clear(&c->result.hidden);
-	for (size_t i = 0; columns && i < columns->count; i++) {
+	buf_clear(&shape->secrecy);
+	for (size_t i = 0; i < columns->count; i++) {
 		struct wire_column_names names;
-		bool hidden;
+		enum column_secrecy secrecy;
 
 		wire_column_names(columns, i, &names);
-		hidden = redact_result_column(redact, (enum redact_reach)c->now.redacted, &names);
-		buf_add_char(&c->result.hidden, (char)hidden);
+		secrecy = secrets_of_origin(&names);
+		guarded |= secrecy != COLUMN_OPEN;
+		buf_add_char(&shape->secrecy, (char)secrecy);
 	}
+	if (!guarded)
+		buf_clear(&shape->secrecy);
 }
 
 /* A prepared statement mostly has the same columns each time; others share a place. */
@@ -86,11 +91,16 @@ static const struct capture_shape *shape_of(
 	if (columns->text.len > WIRE_BUFFER_IDLE_MAX)
 		place = 0;
 	shape = &c->shapes[place];
-	if (!span_eq(buf_span(&columns->text), buf_span(&shape->text))) {
+	if (!span_eq(buf_span(&columns->text), buf_span(&shape->text)) ||
+		UNLIKELY(secrets_names_matter(c))) {
 		capture_reuse(&shape->text);
 		buf_add_span(&shape->text, buf_span(&columns->text));
 		capture_reuse(&shape->packed);
-		values_pack_columns(&shape->packed, columns);
+		values_pack_columns(&shape->packed, columns, secrets_names, c);
+		guard_columns(shape, columns);
+		/* Another statement with the same columns may tell other names. */
+		if (UNLIKELY(secrets_names_matter(c)))
+			buf_clear(&shape->text);
 	}
 	return shape;
 }
@@ -111,9 +121,9 @@ void capture_columns(void *ctx, struct wire_command *command, const struct wire_
 		return;
 	rows_take(c);
 	part_begin(c);
-	if (UNLIKELY(c->worker->config->redact.on))
-		hide_columns(c, columns);
 	c->result.shape = columns ? shape_of(c, command, columns) : NULL;
+	secrets_columns(c, columns,
+		c->result.shape ? buf_span(&c->result.shape->secrecy) : SPAN_LIT(""));
 }
 
 void capture_row(void *ctx, struct wire_command *command, const struct wire_columns *columns,
@@ -143,8 +153,8 @@ void capture_row(void *ctx, struct wire_command *command, const struct wire_colu
 		c->result.left_out = true;
 		return;
 	}
-	if (UNLIKELY(config->redact.on))
-		redact_row(&config->redact, &c->result.rows, before, buf_span(&c->result.hidden));
+	if (UNLIKELY(c->result.hidden.len))
+		secrets_row(c, &c->result.rows, before);
 	c->result.bytes += c->result.rows.len - before;
 	c->result.kept++;
 	c->result.part_rows++;
@@ -170,7 +180,7 @@ void capture_rows(void *ctx, struct wire_command *command, const struct wire_col
 		size_t before = c->result.rows.len;
 
 		if (UNLIKELY(!columns || config->rows_max + config->result_bytes_max ||
-			    config->redact.on || !command->binary ||
+			    c->result.hidden.len || !command->binary ||
 			    !values_pack_quick(&c->result.rows, columns, payload,
 				    &config->values))) {
 			capture_row(ctx, command, columns,

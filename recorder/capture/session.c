@@ -125,6 +125,7 @@ void capture_close(struct capture *c, enum close_reason reason, const char *deta
 	for (size_t i = 0; i < CAPTURE_SHAPES; i++) {
 		buf_release(&c->shapes[i].text);
 		buf_release(&c->shapes[i].packed);
+		buf_release(&c->shapes[i].secrecy);
 	}
 }
 
@@ -224,8 +225,9 @@ void capture_note(struct capture *c, struct span topic, struct span text)
 /* An error that answers no statement, as a note with its code. */
 void capture_note_error(struct capture *c, struct span topic, const struct wire_reply *reply)
 {
-	struct record_note note = {
-		.source = SPAN_LIT("recorder"), .topic = topic, .text = reply->message};
+	struct record_note note = {.source = SPAN_LIT("recorder"),
+		.topic = topic,
+		.text = secrets_message(c, reply->error, reply->message)};
 	struct buf data = BUF_INIT;
 	msgpack_packer pk = pack_into(&data);
 

@@ -17,8 +17,28 @@ void capture_worker_open(struct capture_worker *worker, const struct capture_con
 		worker->producer = trace_producer_open(writer);
 }
 
+static void note_left_out(struct capture_worker *worker)
+{
+	struct record_note note = {
+		.source = SPAN_LIT("recorder"), .topic = SPAN_LIT("secrets left out")};
+	char text[160];
+
+	if (!worker->left_out.values && !worker->left_out.names && !worker->left_out.messages)
+		return;
+	note.text = span_of(text,
+		(size_t)snprintf(text, sizeof(text),
+			"%llu values, %llu names of columns and %llu messages that hold or may "
+			"hold a password or a redacted value",
+			(unsigned long long)worker->left_out.values,
+			(unsigned long long)worker->left_out.names,
+			(unsigned long long)worker->left_out.messages));
+	trace_emit_note(worker->producer, &note);
+}
+
 void capture_worker_close(struct capture_worker *worker)
 {
+	if (worker->producer)
+		note_left_out(worker);
 	if (worker->producer)
 		trace_producer_close(worker->producer);
 	worker->producer = NULL;

@@ -38,6 +38,10 @@ struct capture_worker {
 	/* For the rows of one result after the other, whatever their sessions: memory that is in
 	 * the processor's caches.  Empty while a session has it. */
 	struct buf spare_rows;
+	/* What capture/secrets.h took out. */
+	struct {
+		uint64_t values, names, messages;
+	} left_out;
 };
 
 void capture_worker_open(struct capture_worker *worker, const struct capture_config *config,

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "capture/cluster_event.h"
 #include "server/flavour.h"
+#include "sql/text/stmt_classify.h"
 
 /* ---- patterns ---- */
 
@@ -150,6 +151,11 @@ static void line_done(struct logs *logs, struct logs_file *file, unsigned *event
 
 		event_data_add(&data, "pattern", span_str(name));
 		event_data_add(&data, "file", span_str(file->path));
+		/* A server's log may quote statements. */
+		if (logs->hides_values)
+			line = SPAN_LIT("(left out: --redact)");
+		else if (text_may_hold_password(line))
+			line = SPAN_LIT("(left out: it may quote a password)");
 		event_emit(logs->producer, file->node->name, "log", line, 0, &data);
 	}
 	buf_clear(&file->line);

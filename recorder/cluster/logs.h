@@ -45,6 +45,7 @@ struct logs {
 	const char *own_text[LOGS_PATTERNS_MAX];
 	size_t own_count;
 
+	bool hides_values; /* --redact: lines quote values */
 	struct pattern **built_in;
 	struct trace_producer *producer;
 	pthread_t thread;

@@ -311,6 +311,7 @@ static void fill_proxy(const struct proxy_options *options, struct proxy *proxy)
 static bool read_logs(const struct proxy_options *options, struct proxy *proxy,
 	struct cluster *cluster, struct err *err)
 {
+	cluster->logs.hides_values = options->redact != NULL;
 	for (size_t i = 0; i < options->log_patterns.count; i++)
 		if (!logs_add_pattern(&cluster->logs, options->log_patterns.items[i], err))
 			return false;

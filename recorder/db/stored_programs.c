@@ -48,6 +48,16 @@ static void tell_cut(struct trace_producer *producer)
 	buf_release(&text);
 }
 
+static bool names_accounts(struct span text)
+{
+	struct text_secrets secrets;
+	struct buf masked = BUF_INIT;
+
+	if (text_mask_passwords(text, (struct text_dialect){0}, false, &masked, &secrets))
+		buf_release(&masked);
+	return secrets.masked || secrets.accounts;
+}
+
 /* What SHOW CREATE answered: of a view without sql_mode and the database's collation.  A text with a password is not
  * one to keep. */
 static void take_text(struct record_program *record, MYSQL_RES *result)
@@ -56,7 +66,8 @@ static void take_text(struct record_program *record, MYSQL_RES *result)
 	unsigned text = view ? 1 : 2, fields = view ? 4 : 6;
 	MYSQL_ROW shown = result && mysql_num_fields(result) >= fields ? mysql_fetch_row(result) : NULL;
 
-	if (!shown || text_may_hold_password(answer_field(result, shown, text)))
+	if (!shown || text_may_hold_password(answer_field(result, shown, text)) ||
+		names_accounts(answer_field(result, shown, text)))
 		return;
 	record->create_text = answer_field(result, shown, text);
 	record->charset = answer_field(result, shown, text + 1);

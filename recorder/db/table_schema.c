@@ -9,6 +9,7 @@
 #include "db/own_objects.h"
 #include "db/query.h"
 #include "sql/sql.h"
+#include "sql/text/stmt_classify.h"
 #include "trace/pack.h"
 
 struct reading {
@@ -266,6 +267,20 @@ static void add_without_version(struct buf *out, struct span text)
 	}
 }
 
+/* CONNECTION='mysql://user:password@host' and its like. */
+static void mask_create(struct buf *text)
+{
+	struct text_secrets secrets;
+	struct buf masked = BUF_INIT;
+
+	if (!text_mask_passwords(
+		    buf_span(text), (struct text_dialect){0}, false, &masked, &secrets))
+		return;
+	mem_wipe(text->data, text->len);
+	buf_release(text);
+	*text = masked;
+}
+
 static bool read_create(const struct reading *r)
 {
 	struct buf sql = BUF_INIT;
@@ -286,6 +301,7 @@ static bool read_create(const struct reading *r)
 	else if (row && mysql_num_fields(result) >= 2)
 		buf_add_span(&r->out->create_text, answer_field(result, row, 1));
 	mysql_free_result(result);
+	mask_create(&r->out->create_text);
 	return true;
 }
 

@@ -211,6 +211,51 @@ static void qualified(struct buf *out, const struct context_table *table)
 	sql_print_name(buf_span(&table->name), out);
 }
 
+/* Of one column's definition in the record: its default, and the expression that makes it. */
+static void redact_definition(const struct redact *redact, struct mp *mp, struct buf *out)
+{
+	enum { DEFAULT = 4, GENERATED = 5 };
+	uint32_t fields = mp_array(mp);
+	msgpack_packer pk = pack_into(out);
+	bool hidden = false;
+
+	msgpack_pack_array(&pk, fields);
+	for (uint32_t i = 0; i < fields && !mp->bad; i++) {
+		const unsigned char *from = mp->p;
+
+		if (i == 0) {
+			hidden = redact_column(redact, mp_bytes(mp));
+			buf_add(out, from, (size_t)(mp->p - from));
+		} else if ((i == DEFAULT && hidden) || i == GENERATED) {
+			struct span text = mp_bytes(mp);
+
+			pack_str(&pk, text.ptr ? SPAN_LIT("'***'") : text);
+		} else {
+			mp_skip(mp);
+			buf_add(out, from, (size_t)(mp->p - from));
+		}
+	}
+}
+
+/* Definitions have values: defaults, conditions, bounds of partitions, comments. */
+static void redact_schema(const struct redact *redact, struct table_schema *schema)
+{
+	struct buf columns = BUF_INIT, text = BUF_INIT;
+	struct mp mp = mp_over(buf_span(&schema->columns));
+	uint32_t count = mp_array(&mp);
+	msgpack_packer pk = pack_into(&columns);
+
+	msgpack_pack_array(&pk, count);
+	for (uint32_t i = 0; i < count && !mp.bad; i++)
+		redact_definition(redact, &mp, &columns);
+	if (!redact_text(redact, buf_span(&schema->create_text), (struct text_dialect){0}, &text))
+		buf_clear(&text);
+	buf_release(&schema->columns);
+	buf_release(&schema->create_text);
+	schema->columns = columns;
+	schema->create_text = text;
+}
+
 static void emit_schema(struct server_context *context, struct capture_node *node, size_t index,
 	const struct table_schema *schema)
 {
@@ -248,6 +293,8 @@ static bool add_schema(struct server_context *context, MYSQL *db, struct capture
 		prepared->number = (uint32_t)index + 1;
 	if (ok) {
 		buf_add_span(&table->columns, buf_span(&schema.primary_names));
+		if (context->options->redact && context->options->redact->on)
+			redact_schema(context->options->redact, &schema);
 		emit_schema(context, node, index, &schema);
 	}
 	table_schema_release(&schema);

@@ -450,7 +450,8 @@ void values_pack_text(struct buf *out, const struct wire_column *column, struct 
 		pack_nil(&pk);
 }
 
-void values_pack_columns(struct buf *out, const struct wire_columns *columns)
+void values_pack_columns(struct buf *out, const struct wire_columns *columns,
+	void (*edit)(void *ctx, struct wire_column_names *names), void *ctx)
 {
 	msgpack_packer pk = pack_into(out);
 
@@ -460,6 +461,8 @@ void values_pack_columns(struct buf *out, const struct wire_columns *columns)
 		struct wire_column_names names;
 
 		wire_column_names(columns, i, &names);
+		if (edit)
+			edit(ctx, &names);
 		pack_array(&pk, 10);
 		pack_str(&pk, names.name);
 		pack_str(&pk, names.table);

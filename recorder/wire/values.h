@@ -12,7 +12,8 @@ struct values_limits {
 
 /* Appends [[name, table, type, flags, charset, length, decimals, database, original table, original
  * name], ...]. */
-void values_pack_columns(struct buf *out, const struct wire_columns *columns);
+void values_pack_columns(struct buf *out, const struct wire_columns *columns,
+	void (*edit)(void *ctx, struct wire_column_names *names), void *ctx);
 /* Appends one row of the binary protocol.  False, and `out` as it was: it is none of the simple ones,
  * and values_pack_row may do it. */
 bool values_pack_quick(struct buf *out, const struct wire_columns *columns, struct span row,

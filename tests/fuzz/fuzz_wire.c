@@ -77,7 +77,7 @@ static void on_command(void *ctx, struct wire_command *c, const struct wire_requ
 		struct buf masked = BUF_INIT;
 		struct stmt_class class;
 		char keyword[TEXT_KEYWORD_SIZE];
-		bool secret;
+		struct text_secrets secret;
 
 		while (rest.len) {
 			size_t before = rest.len;
@@ -86,7 +86,7 @@ static void on_command(void *ctx, struct wire_command *c, const struct wire_requ
 			touch(s, name);
 			CHECK(rest.len < before);
 		}
-		if (text_mask_passwords(r->text, dialect, &masked, &secret))
+		if (text_mask_passwords(r->text, dialect, false, &masked, &secret))
 			touch(s, buf_span(&masked));
 		s->sum += text_touches_tables(r->text, dialect);
 		s->sum += text_has_several(r->text, dialect);

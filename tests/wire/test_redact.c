@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "capture/filter.h"
+#include "capture/capture_internal.h"
 #include "capture/redact.h"
 #include "sql/token.h"
 #include "trace/pack.h"
@@ -195,31 +196,93 @@ START_TEST(equal_values_have_equal_hashes)
 }
 END_TEST
 
+/* A worker that writes nothing, and a session of it. */
+static void session_of(struct capture *c, struct capture_worker *worker, struct capture_config *config)
+{
+	static struct capture_node node = {.name = "n"};
+
+	capture_worker_open(worker, config, NULL, 0, 1);
+	capture_open(c, worker, &node, 1, "client");
+}
+
+static void end_session(struct capture *c, struct capture_worker *worker)
+{
+	c->muted = true;
+	capture_close(c, CLOSE_QUIT, NULL);
+	capture_worker_close(worker);
+}
+
 START_TEST(rows_keep_null_and_other_columns)
 {
 	struct buf row = BUF_INIT;
 	msgpack_packer pk = pack_into(&row);
-	struct redact redact;
+	struct capture_config config = {.levels = CAPTURE_RESULTS};
+	struct capture_worker worker;
+	struct capture c;
 	struct value value;
 	struct mp mp;
 
-	init(&redact, "^email$", REDACT_HASH);
+	init(&config.redact, "^email$", REDACT_HASH);
+	session_of(&c, &worker, &config);
 	buf_add_char(&row, 'x');
-	msgpack_pack_array(&pk, 4);
+	msgpack_pack_array(&pk, 7);
 	pack_uint(&pk, 7);
 	pack_str(&pk, SPAN_LIT("a@b"));
 	msgpack_pack_nil(&pk);
 	pack_str(&pk, SPAN_LIT("kept"));
-	redact_row(&redact, &row, 1, span_of("\0\1\1\0", 4));
+	pack_str(&pk, SPAN_LIT("hash"));
+	pack_str(&pk, SPAN_LIT("set password = 'x'"));
+	pack_str(&pk, SPAN_LIT("insert into mysqldump values ('x')"));
+	for (int i = 0; i < 7; i++)
+		buf_add_char(&c.result.hidden, "\0\5\5\0\4\1\1"[i]);
+	secrets_row(&c, &row, 1);
 	mp = mp_over(span_of(row.data + 1, row.len - 1));
-	ck_assert_uint_eq(mp_array(&mp), 4);
+	ck_assert_uint_eq(mp_array(&mp), 7);
 	ck_assert(value_read(&mp, &value) && value.type == VALUE_UINT && value.u == 7);
 	ck_assert(value_read(&mp, &value) && value.type == VALUE_HASHED);
 	ck_assert(value_read(&mp, &value) && value.type == VALUE_NULL);
 	ck_assert(value_read(&mp, &value) && span_eq_str(value.bytes, "kept"));
+	ck_assert(value_read(&mp, &value) && value.type == VALUE_DROPPED);
+	ck_assert(value_read(&mp, &value) && value.type == VALUE_DROPPED);
+	ck_assert(value_read(&mp, &value) && value.type == VALUE_TEXT);
 	ck_assert(mp.p == mp.end);
+	ck_assert_uint_eq(worker.left_out.values, 2);
 	buf_release(&row);
-	redact_release(&redact);
+	redact_release(&config.redact);
+	end_session(&c, &worker);
+}
+END_TEST
+
+START_TEST(origins_of_columns)
+{
+	static const struct {
+		const char *schema, *table, *name;
+		enum column_secrecy secrecy;
+	} cases[] = {
+		{"d", "t", "password", COLUMN_OPEN},
+		{"", "", "id", COLUMN_OPEN},
+		{"", "", "Info", COLUMN_QUOTES},
+		{"", "", "Message", COLUMN_MESSAGE},
+		{"", "", "Create Procedure", COLUMN_QUOTES},
+		{"", "", "CREATE USER for a@b", COLUMN_QUOTES},
+		{"mysql", "servers", "Password", COLUMN_CLOSED},
+		{"mysql", "servers", "Host", COLUMN_QUOTES},
+		{"mysql", "global_priv", "Priv", COLUMN_CLOSED},
+		{"mysql", "user", "Select_priv", COLUMN_QUOTES},
+		{"mysql", "general_log", "argument", COLUMN_QUOTES},
+		{"information_schema", "PROCESSLIST", "INFO", COLUMN_QUOTES},
+		{"performance_schema", "session_variables", "Value", COLUMN_SETTING},
+		{"sys", "session", "current_statement", COLUMN_QUOTES},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct wire_column_names names = {.schema = span_str(cases[i].schema),
+			.table_original = span_str(cases[i].table),
+			.name = span_str(cases[i].name),
+			.name_original = span_str(cases[i].name)};
+
+		ck_assert_msg(secrets_of_origin(&names) == cases[i].secrecy, "%zu", i);
+	}
 }
 END_TEST
 
@@ -387,7 +450,7 @@ START_TEST(columns_of_results)
 				      cases[i].hidden,
 			"%zu", i);
 	}
-	ck_assert(redact_keeps_message(&redact, 1213) && !redact_keeps_message(&redact, 1062));
+	ck_assert(redact_is_harmless_error(1213) && !redact_is_harmless_error(1062));
 	base_tables_release(&base_tables);
 	redact_release(&redact);
 }
@@ -433,7 +496,7 @@ START_TEST(statements_by_their_tables)
 }
 END_TEST
 
-UNIT_MAIN("redact", literals_are_dropped, no_string_survives, equal_values_have_equal_hashes,
+UNIT_MAIN("redact", origins_of_columns, literals_are_dropped, no_string_survives, equal_values_have_equal_hashes,
 	rows_keep_null_and_other_columns, statements_that_touch_a_column,
 	what_is_not_certain_is_redacted, columns_of_results,
 	statements_by_their_tables)

@@ -219,7 +219,16 @@ START_TEST(passwords)
 		{"update u set `password` = 'a' 'b', a = 'c'",
 			"update u set `password` = '***' '***', a = 'c'"},
 		{"update mysql.user set authentication_string = 'x' where user = 'y'",
-			"update mysql.user set authentication_string = '***' where user = 'y'"},
+			"update mysql.user set authentication_string = '***' where user = '***'"},
+		{"insert into `mysql` . servers values ('s', 'h', 'x', 5)",
+			"insert into `mysql` . servers values ('***', '***', '***', 5)"},
+		{"select 'a' from mysql.time_zone_name where name = 'b'", NULL},
+		{"select 'a' from shop.user where name = 'b' -- of mysql", NULL},
+		{"execute immediate concat('insert into mysql.', 'servers')",
+			"execute immediate concat('***', '***')"},
+		{"select 1 /* identified by 'x' */ from t", "select 1 from t"},
+		{"select 1 -- password=x", "select 1 "},
+		{"select 1 /* resets the password */ from t", NULL},
 		{"alter user u identified with caching_sha2_password as X'2441'",
 			"alter user u identified with caching_sha2_password as X'***'"},
 		{"alter user u identified with caching_sha2_password as 0x2441",
@@ -262,6 +271,7 @@ START_TEST(passwords)
 			"select aes_encrypt(a, '***'), 5 from t"},
 		{"set @q = 'alter user u identified by ''x''', @r = 'y'",
 			"set @q = '***', @r = 'y'"},
+		{"select 1 /*!99999 identified by 'x' */", "select 1 /*!99999 identified by '***' */"},
 		{"call run('set password = \\'x\\'')", "call run('***')"},
 		{"create procedure p() begin select 1; alter user u identified by 'x'; end",
 			"create procedure p() begin select 1; alter user u identified by '***'; "
@@ -277,13 +287,14 @@ START_TEST(passwords)
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct buf out = BUF_INIT;
-		bool params, found;
+		struct text_secrets params;
+		bool found;
 
-		found = text_mask_passwords(span_str(cases[i].text), usual, &out, &params);
+		found = text_mask_passwords(span_str(cases[i].text), usual, false, &out, &params);
 		ck_assert_msg(found == (cases[i].masked != NULL), "%s", cases[i].text);
 		if (found)
 			ck_assert_str_eq(out.data, cases[i].masked);
-		ck_assert(!params);
+		ck_assert(!params.params);
 		buf_release(&out);
 	}
 }
@@ -314,7 +325,7 @@ START_TEST(character_sets)
 	struct buf out = BUF_INIT;
 	struct span rest, name;
 	struct stmt_class class;
-	bool params;
+	struct text_secrets params;
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		dialect.charset = (uint8_t)cases[i].set;
@@ -323,7 +334,7 @@ START_TEST(character_sets)
 	}
 	dialect.charset = CLIENT_CHARSET_SJIS;
 	ck_assert(text_mask_passwords(
-		SPAN_LIT("create user '\x95\\' identified by 'x'"), dialect, &out, &params));
+		SPAN_LIT("create user '\x95\\' identified by 'x'"), dialect, false, &out, &params));
 	ck_assert_str_eq(out.data, "create user '\x95\\' identified by '***'");
 	buf_release(&out);
 	ck_assert(client_charset_reads_plain(CLIENT_CHARSET_SJIS, SPAN_LIT("select 'a\\'")));
@@ -417,16 +428,16 @@ END_TEST
 START_TEST(passwords_as_parameters)
 {
 	struct buf out = BUF_INIT;
-	bool params;
+	struct text_secrets params;
 
 	ck_assert(
-		!text_mask_passwords(SPAN_LIT("set password = password(?)"), usual, &out, &params));
-	ck_assert(params);
-	ck_assert(!text_mask_passwords(SPAN_LIT("select aes_encrypt(a, ?)"), usual, &out, &params));
-	ck_assert(params);
+		!text_mask_passwords(SPAN_LIT("set password = password(?)"), usual, false, &out, &params));
+	ck_assert(params.params);
+	ck_assert(!text_mask_passwords(SPAN_LIT("select aes_encrypt(a, ?)"), usual, false, &out, &params));
+	ck_assert(params.params);
 	ck_assert(!text_mask_passwords(
-		SPAN_LIT("select password from t where a = ?"), usual, &out, &params));
-	ck_assert(!params);
+		SPAN_LIT("select password from t where a = ?"), usual, false, &out, &params));
+	ck_assert(!params.params);
 	buf_release(&out);
 }
 END_TEST

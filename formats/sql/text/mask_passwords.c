@@ -4,7 +4,7 @@
  * From the manuals: CREATE and ALTER USER, GRANT, SET PASSWORD, CHANGE MASTER and REPLICATION
  * SOURCE, START REPLICA and GROUP_REPLICATION, CREATE SERVER, CLONE INSTANCE, system variables that
  * hold a password, FEDERATED, Spider and CONNECT tables, functions that take a password or a key;
- * and SQL in a string that is one of these.
+ * the tables of the schema mysql that hold accounts; and SQL in a string that is one of these.
  */
 #include "sql/text/raw_token.h"
 #include "sql/text/stmt_classify.h"
@@ -35,11 +35,12 @@ static const struct {
 	SIGN("kdf", 2),
 	SIGN("asymmetric", 4),
 	SIGN("challenge_response", 5),
+	SIGN("mysql", 3), /* the schema: SIGN_SCHEMA */
 #undef SIGN
 };
 
 #define PAIR(a, b) (((a)&31) << 5 | ((b)&31))
-enum { PAIR_BEGINS = 255 };
+enum { PAIR_BEGINS = 255, SIGN_SCHEMA = 14 };
 
 /* By the last two of the three letters: the sign (+ 1) that has them; by the first two:
  * PAIR_BEGINS. No other pair is in one, and the search may step over both letters. */
@@ -57,6 +58,7 @@ static const uint8_t pairs[1024] = {
 	[PAIR('d', 'f')] = 12,
 	[PAIR('m', 'm')] = 13,
 	[PAIR('l', 'e')] = 14,
+	[PAIR('s', 'q')] = SIGN_SCHEMA + 1,
 	[PAIR('s', 's')] = PAIR_BEGINS,
 	[PAIR('r', 'y')] = PAIR_BEGINS,
 	[PAIR('t', 'i')] = PAIR_BEGINS,
@@ -69,6 +71,7 @@ static const uint8_t pairs[1024] = {
 	[PAIR('k', 'd')] = PAIR_BEGINS,
 	[PAIR('y', 'm')] = PAIR_BEGINS,
 	[PAIR('l', 'l')] = PAIR_BEGINS,
+	[PAIR('y', 's')] = PAIR_BEGINS,
 };
 
 static bool has_sign(struct span text, size_t at, size_t sign)
@@ -79,19 +82,30 @@ static bool has_sign(struct span text, size_t at, size_t sign)
 	       span_ieq_str(span_of(text.ptr + at - end, len), signs[sign].word);
 }
 
-bool text_may_hold_password(struct span text)
+/* schema: whether the name of the schema mysql is a sign, too. */
+static inline bool find_sign(struct span text, bool schema)
 {
 	const unsigned char *p = (const unsigned char *)text.ptr;
 
 	for (size_t i = 2; i < text.len;) {
 		uint8_t found = pairs[PAIR(p[i - 1], p[i])];
 
-		if (found && found != PAIR_BEGINS &&
+		if (found && found != PAIR_BEGINS && (schema || found != SIGN_SCHEMA + 1) &&
 			(has_sign(text, i, found - 1u) || (found == 4 && has_sign(text, i, 4))))
 			return true;
 		i += found ? 1 : 2;
 	}
 	return false;
+}
+
+bool text_may_hold_password(struct span text)
+{
+	return find_sign(text, false);
+}
+
+bool text_may_hold_account(struct span text)
+{
+	return find_sign(text, true);
 }
 
 /* ---- token by token ---- */
@@ -104,6 +118,9 @@ struct masking {
 	struct text_dialect dialect;
 	int depth; /* of strings that this text stands in */
 	bool found, params;
+	bool comments;      /* a comment was left out */
+	bool in_mysql;      /* the session's schema is mysql */
+	bool accounts;      /* the text names a table of accounts: all strings are masked */
 	bool begun;         /* after a statement's first word */
 	bool data;          /* ... which reads or writes rows: no account's */
 	bool defines;       /* ... is CREATE or ALTER: options of tables may hold a password */
@@ -252,13 +269,13 @@ static bool holds_secret_sql(const struct masking *m, struct span content)
 
 static bool is_secret_string(const struct masking *m, const struct raw_token *t)
 {
-	if (m->expect || m->key_depth > 1)
+	if (m->expect || m->key_depth > 1 || m->accounts || m->dynamic)
 		return true;
 	if (m->connection && has_credentials(t->content, true))
 		return true;
-	if (!text_may_hold_password(t->content))
+	if (!text_may_hold_account(t->content))
 		return false;
-	return m->dynamic || (m->defines && has_credentials(t->content, false)) ||
+	return (m->defines && has_credentials(t->content, false)) ||
 	       holds_secret_sql(m, t->content);
 }
 
@@ -275,7 +292,7 @@ static void mask_token(struct masking *m, const struct raw_token *t, const struc
 		m->connection = false;
 		return;
 	case RAW_NUMBER:
-		if ((hex && m->expect) || m->key_depth > 1)
+		if ((hex && (m->expect || m->accounts)) || m->key_depth > 1)
 			mask(m, t);
 		m->expect = false;
 		return;
@@ -302,7 +319,7 @@ static void mask_token(struct masking *m, const struct raw_token *t, const struc
 		m->skip_to_value = false;
 		m->assigned = true;
 	}
-	if (raw_is_char(t, '?') && (m->expect || m->key_depth > 1))
+	if (raw_is_char(t, '?') && (m->expect || m->key_depth > 1 || m->accounts))
 		m->params = true;
 	if (raw_is_char(t, ',') || raw_is_char(t, ')') || raw_is_char(t, '?'))
 		m->expect = false;
@@ -310,29 +327,86 @@ static void mask_token(struct masking *m, const struct raw_token *t, const struc
 		end_statement(m);
 }
 
+/* Tables of the schema mysql with passwords or their hashes: "Grant System Tables", mysql.servers,
+ * "Replication Metadata Repositories", the password reuse plugins. */
+bool text_is_account_table(struct span name)
+{
+	static const char *const names[] = {"user", "global_priv", "servers", "slave_master_info",
+		"password_history", "password_reuse_check_history"};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (span_ieq_str(name, names[i]))
+			return true;
+	return false;
+}
+
+static bool names_account_table(struct span text, struct text_dialect dialect, bool in_mysql)
+{
+	struct raw_scan s = raw_scan_over(text, dialect);
+	bool schema = false, dot = false;
+
+	for (struct raw_token t = raw_next(&s); t.kind != RAW_END; t = raw_next(&s)) {
+		bool name = t.kind == RAW_WORD || t.kind == RAW_QUOTED;
+
+		if (name && text_is_account_table(t.content) && (in_mysql || (schema && dot)))
+			return true;
+		dot = schema && raw_is_char(&t, '.');
+		schema = dot || (name && span_ieq_str(t.content, "mysql"));
+	}
+	return false;
+}
+
+/* A comment with a sign may quote what was once a password; the server does not read it. */
+static void mask_gap(struct masking *m, const char *from, const char *to)
+{
+	struct span gap = span_of(from, (size_t)(to - from));
+
+	if (gap.len < 3 || !text_may_hold_account(gap))
+		return;
+	for (size_t i = 0; i < gap.len; i++) {
+		if (!strchr("'\"=:", gap.ptr[i]) || !gap.ptr[i])
+			continue;
+		m->comments = true;
+		if (m->out) {
+			buf_add(m->out, m->copied, (size_t)(from - m->copied));
+			buf_add_char(m->out, ' ');
+			m->copied = to;
+		}
+		return;
+	}
+}
+
 /* False: nothing in it can be a password. */
 static bool mask_text(struct masking *m, struct span text)
 {
+	const char *end = text.ptr;
 	struct raw_scan s;
 	struct raw_token t, next;
 
-	if (!text_may_hold_password(text))
+	if (!m->in_mysql && !text_may_hold_account(text))
 		return false;
+	m->accounts = names_account_table(text, m->dialect, m->in_mysql);
 	s = raw_scan_over(text, m->dialect);
 	for (t = raw_next(&s); t.kind != RAW_END; t = next) {
 		next = raw_next(&s);
+		mask_gap(m, end, t.text.ptr);
 		mask_token(m, &t, &next);
+		end = t.text.ptr + t.text.len;
 	}
+	mask_gap(m, end, text.ptr + text.len);
 	return true;
 }
 
-bool text_mask_passwords(
-	struct span text, struct text_dialect dialect, struct buf *out, bool *params_secret)
+bool text_mask_passwords(struct span text, struct text_dialect dialect, bool in_mysql,
+	struct buf *out, struct text_secrets *secrets)
 {
-	struct masking m = {.out = out, .copied = text.ptr, .dialect = dialect};
+	struct masking m = {
+		.out = out, .copied = text.ptr, .dialect = dialect, .in_mysql = in_mysql};
 
-	*params_secret = mask_text(&m, text) && m.params;
-	if (!m.found)
+	*secrets = (struct text_secrets){0};
+	if (mask_text(&m, text))
+		*secrets = (struct text_secrets){m.found, m.params, m.accounts};
+	if (!m.found && !m.comments)
 		return false;
 	buf_add(out, m.copied, (size_t)(text.ptr + text.len - m.copied));
 	return true;

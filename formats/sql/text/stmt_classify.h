@@ -55,6 +55,8 @@ struct stmt_class {
 	uint8_t redacted : 2; /* enum redact_reach */
 	bool filtered : 1;
 	bool hides_level : 1; /* text_hides_level(), and no SET that is understood */
+	bool accounts : 1; /* names a table of accounts: text_secrets */
+	bool one_query : 1; /* has no query in another: no column of a result is renamed out of sight */
 	uint8_t unused[1];
 };
 
@@ -67,12 +69,21 @@ enum {
  * *name: of the savepoint or XA transaction, as written; SPAN_NONE: none. */
 void stmt_classify(struct span text, struct text_dialect dialect, struct stmt_class *out,
 	struct span *rest, struct span *name);
+struct text_secrets {
+	bool masked;   /* a literal is '***' in place of a password */
+	bool params;   /* a parameter is a password */
+	bool accounts; /* it names a table of the schema mysql that holds accounts */
+};
 /* The text without its passwords (sql/text/mask_passwords.c).  Returns false, and leaves `out` alone, when there
- * are none.  params_secret: a parameter is one. */
-bool text_mask_passwords(
-	struct span text, struct text_dialect dialect, struct buf *out, bool *params_secret);
+ * are none.  A comment that may hold one is left out.  in_mysql: tables without a schema are mysql's. */
+bool text_mask_passwords(struct span text, struct text_dialect dialect, bool in_mysql,
+	struct buf *out, struct text_secrets *secrets);
 /* False: it holds none, in whatever way it is read. */
 bool text_may_hold_password(struct span text);
+/* The same; texts that name the schema mysql may be about accounts. */
+bool text_may_hold_account(struct span text);
+/* Whether the schema mysql has a table of this name that holds accounts. */
+bool text_is_account_table(struct span name);
 /* Whether a text touches a table.  A routine may, and its name may be written like a function's. */
 enum text_tables { TEXT_TABLES_NONE, TEXT_TABLES_PERHAPS, TEXT_TABLES_SURE };
 enum text_tables text_touches_tables(struct span text, struct text_dialect dialect);
