@@ -4,8 +4,9 @@
  *
  * One map an operation, one after the other or all in one vector.  :type :process :index :f :value
  * are read, every other key is ignored.  :value is a vector of micro-operations:
- *	[:r k nil]  [:r k v]  [:r k [e ...]]  [:w k v]  [:append k e]
- *	[:insert k v]  [:delete k]  [:rp predicate {k v ...}]            (closed predicate)
+ *	[:r k nil]  [:r k]  [:r k v]  [:r k [e ...]]  [:w k v]  [:append k e]
+ *	[:insert k v]  [:delete k]  [:delete k nil]  [:rp predicate {k v ...}]  (closed predicate)
+ * A read of a completed operation without a result is a read of nil.
  * An :invoke pairs with the next completion of its process.  A completion with a vector as :value
  * is taken from there, else from its invocation.  Operations of processes that are no numbers
  * (:nemesis) are counted and ignored.
@@ -330,9 +331,13 @@ static const char *item_read(struct elle *e, const char *p, uint32_t key, enum o
 		return list_read(e, p + 1, key, type == OP_OK);
 	if (*p == '{' && p[-1] == '#') /* after a key, at least */
 		return scan_fail(&e->s, p, "a read of a set is not supported: it has no order");
-	if (*p == ']' || *p == ')' || (type == OP_INFO && scan_is_nil(&e->s, p))) {
+	if (type == OP_INFO && (*p == ']' || *p == ')' || scan_is_nil(&e->s, p))) {
 		e->b->v.counts.reads_unknown++;
 		return *p == ']' || *p == ')' ? p : scan_skip(&e->s, p);
+	}
+	if (*p == ']' || *p == ')') { /* to Clojure what is not there is nil */
+		values_add_nil_read(e->b, key);
+		return p;
 	}
 	if (scan_is_nil(&e->s, p)) {
 		values_add_nil_read(e->b, key);
@@ -361,6 +366,14 @@ static const char *item_write(struct elle *e, const char *p, uint32_t key, enum 
 	value = values_item_of(e->b, key, value);
 	values_add_op(e->b, kind, key, value);
 	return p;
+}
+
+/* [:delete k], and [:delete k nil] of generators whose micro-operations all have three parts. */
+static const char *item_delete(struct elle *e, const char *p, uint32_t key)
+{
+	values_add_delete(e->b, key);
+	p = scan_blank(&e->s, p);
+	return p && p != e->s.end && scan_is_nil(&e->s, p) ? scan_skip(&e->s, p) : p;
 }
 
 /* One micro-operation, p after its bracket. */
@@ -394,7 +407,7 @@ static const char *micro_op(struct elle *e, const char *p, enum op_type type)
 		else if (span_eq_str(f, "insert"))
 			p = item_write(e, p, key, VALUES_INSERT);
 		else if (span_eq_str(f, "delete"))
-			values_add_delete(e->b, key);
+			p = item_delete(e, p, key);
 		else
 			return scan_fail(s, p,
 				"the micro-operation `%.*s' is not supported (append, w, r, "
@@ -559,7 +572,9 @@ static const char *invoked(struct elle *e, const struct op_map *op, const char *
 
 	if (pending->open)
 		return scan_fail(&e->s, op->value ? op->value : p,
-			"process %lld invokes while its previous operation is open",
+			"process %lld invokes while its previous operation is open; a process does one "
+			"operation at a time: give the open one its completion (:info, where it is not "
+			"known what became of it), or each session a number of its own",
 			(long long)op->process);
 	buf_clear(&pending->text);
 	if (op->value && opens_vector(&e->s, op->value)) {

@@ -275,6 +275,29 @@ START_TEST(elle_closed_predicate)
 		" [:rp [:mod 2 1] {}]]}\n",
 		"1 1 c i(:y 3) d(:x) w(:z 4) r(:x 0*)\n"
 		"2 2 c p(0 0 0 [0 3]) r(:x 0*) r(:y 3) p(1 3 0 [3]) r(:y 3) p(2 2 1 [])\n");
+	/* All micro-operations of some generators have three parts. */
+	expect(IMPORT_ELLE, "{:type :ok :process 1 :value [[:delete :x nil] [:delete :y]]}",
+		"1 0 c d(:x) d(:y)\n");
+	refuse(IMPORT_ELLE, "{:type :ok :process 1 :value [[:delete :x 3]]}",
+		"expected the end of the micro");
+}
+END_TEST
+
+/* A read without a result is one of nil, as Clojure takes it, where the operation is complete. */
+START_TEST(elle_no_result)
+{
+	struct values v;
+	struct err err;
+
+	expect(IMPORT_ELLE, "{:type :ok :process 1 :value [[:r :x] [:r :y nil] (:r :z)]}",
+		"1 0 c r(:x nil*) r(:y nil*) r(:z nil*)\n");
+	expect(IMPORT_ELLE_JSON, "{\"type\":\"ok\",\"process\":1,\"value\":[[\"r\",\"x\"]]}",
+		"1 0 c r(\"x\" nil*)\n");
+	ck_assert(import_memory(IMPORT_ELLE, "in",
+		SPAN_LIT("{:type :info :process 1 :value [[:r :x] [:w :y 1]]}"), 0, &v, &err));
+	ck_assert_uint_eq(v.op_count, 1);
+	ck_assert_uint_eq(v.counts.reads_unknown, 1);
+	values_release(&v);
 }
 END_TEST
 
@@ -328,6 +351,8 @@ START_TEST(elle_errors)
 		"an unknown predicate `x'");
 	refuse(IMPORT_ELLE, "{:type :ok :process 0 :value [[:rp [:mod 0 0] {}]]}", "modulo 0");
 	refuse(IMPORT_ELLE, "{:type :invoke :process 0}{:type :invoke :process 0}", "is open");
+	refuse(IMPORT_ELLE, "{:type :invoke :process 7}{:type :invoke :process 7}",
+		"give the open one its completion (:info");
 	refuse(IMPORT_ELLE, "{:type :invoke :process 0}{:type :ok :process 0}", "without a :value");
 	refuse(IMPORT_ELLE, "{:type :ok :process 0}", "without a :value");
 	refuse(IMPORT_ELLE, "{:type :ok :process 0 :f :read :value 3}",
@@ -834,6 +859,6 @@ END_TEST
 
 UNIT_MAIN("import", elle_lists, elle_outcomes, elle_nemesis, elle_completions_only,
 	elle_longest_list,
-	elle_closed_predicate, elle_json, elle_round_brackets, elle_errors, plume, awdit, dbcop_bincode, dbcop_json,
+	elle_closed_predicate, elle_no_result, elle_json, elle_round_brackets, elle_errors, plume, awdit, dbcop_bincode, dbcop_json,
 	cobra, cobra_without_ids, viper, chronos, initial_values, detection, duplicates_and_sessions,
 	directories, odd_bytes, deep_nesting, names)
