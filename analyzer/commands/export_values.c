@@ -134,7 +134,7 @@ static bool graph_of_values(const struct export_source *source, bool graphml, st
 
 	if (!import_path(from_format(source->from), source->path, &v, err))
 		return false;
-	facts_find(&facts, &v);
+	facts_find(&facts, &v, false);
 	edges_build(&edges, &facts, &(struct edges_options){.session = v.has_sessions});
 	(void)!draw(&edges.graph, &words, graphml);
 	edges_release(&edges);

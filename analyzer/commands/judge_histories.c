@@ -4,12 +4,14 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/interrupt.h"
 #include "base/output.h"
 #include "base/text.h"
 #include "commands/output_path.h"
 #include "values/check.h"
 
 const char *const fail_on_words[] = {"violation", "suspicion", "documented", "none", NULL};
+const char *const initial_words[] = {[INITIAL_KNOWN] = "known", [INITIAL_ANY] = "any", NULL};
 
 /* Names that people use for levels. */
 static const struct {
@@ -153,6 +155,8 @@ static enum exit_status check_foreign(const struct command *command,
 	struct verdict_context context = {.input = path, .format = from_words[from]};
 	struct values_options judge = {.examples = (uint32_t)options->judge.examples,
 		.budget = options->judge.budget,
+		.first = options->first,
+		.any_initial = options->initial == INITIAL_ANY,
 		.level = options->level ? values_level_named(without_alias(options->level)) : NULL};
 	struct values v = {0};
 	struct verdict verdict;
@@ -172,6 +176,7 @@ static enum exit_status check_foreign(const struct command *command,
 		return err_exit_status(&err);
 	}
 	verdict_init(&verdict);
+	interrupt_watch();
 	values_judge(&v, &judge, &verdict);
 	if (judge.level && !level_named(&verdict, judge.level)) {
 		/* It cannot be judged by that; by what it can, all levels say. */
@@ -180,6 +185,9 @@ static enum exit_status check_foreign(const struct command *command,
 		verdict_init(&verdict);
 		values_judge(&v, &judge, &verdict);
 	}
+	interrupt_ignore();
+	if (interrupt_seen())
+		verdict.note = "interrupted: this is what was found until then";
 	context.transactions = v.txn_count;
 	context.operations = v.op_count;
 	context.empty = !values_any_committed(&v);

@@ -16,6 +16,8 @@ struct histories_options {
 	int from;    /* enum from */
 	int fail_on; /* enum fail_on */
 	const char *level;
+	bool first;
+	int initial; /* enum initial */
 	struct judge_options judge;
 };
 
@@ -25,7 +27,10 @@ enum exit_status histories_check(const struct command *command,
 	const struct histories_options *options, char **paths, int count, struct check_output *outputs,
 	size_t output_count);
 
-extern const char *const fail_on_words[];
+/* What a register's value is that was read and that no transaction wrote. */
+enum initial { INITIAL_KNOWN, INITIAL_ANY };
+
+extern const char *const fail_on_words[], *const initial_words[];
 
 /* clang-format off */
 #define HISTORIES_OPTIONS(struct_type, member) \
@@ -50,6 +55,18 @@ extern const char *const fail_on_words[];
 		.help = "the level that must hold: PL-3 or serializable, PL-SI or " \
 			"snapshot-isolation, be-CC, strong-session-PL-3 ...; without it every " \
 			"level that the history can be judged by"}, \
+	{.name = "first", \
+		OPTION_FLAG(struct_type, member.first), \
+		.help = "other tools' histories: the first violation is enough, all else stays " \
+			"undecided; with --level it is so anyway"}, \
+	{.name = "initial", \
+		.argument = "WHAT", \
+		OPTION_CHOICE(struct_type, member.initial), \
+		.choices = initial_words, \
+		.preset = "known", \
+		.help = "other tools' registers: a read of a value that no transaction wrote is " \
+			"a garbage read (known), or says nothing, as in Elle: the value may have " \
+			"been there before (any)"}, \
 	JUDGE_OPTIONS(struct_type, member.judge)
 /* clang-format on */
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/interrupt.h"
 #include "base/mem.h"
 #include "common/graph/cycles.h"
 #include "values/edges.h"
@@ -22,8 +23,15 @@ enum {
 	CHOICES_A_STEP = 250, /* by default some fifteen seconds */
 	SATURATION_SHARE = 2, /* of the solver's steps, for each of the four levels of saturation */
 };
-/* Literals and edges the solver looks at, all levels together: some ten seconds. */
+/* Literals and edges the solver looks at, all levels together: some five seconds, and more for a
+ * long history. */
 #define SOLVER_STEPS_DEFAULT ((uint64_t)30 * 1000 * 1000)
+#define SOLVER_STEPS_A_TXN   ((uint64_t)2000)
+/* What saturation may take for each level: memory, more for a long history, and words of its table,
+ * some ten seconds. */
+#define TABLE_BYTES       ((uint64_t)1 << 28)
+#define TABLE_BYTES_A_TXN ((uint64_t)4096)
+#define FORCING_WORDS     ((uint64_t)10 * 1000 * 1000 * 1000)
 
 struct judge {
 	const struct values *v;
@@ -32,14 +40,17 @@ struct judge {
 	struct facts facts;
 	struct cycles cycles;
 	const char *level; /* the one asked for; NULL: all */
+	bool first;        /* one violation of what was asked is enough */
 	bool adya,
 		any_adya; /* Adya's levels are looked at; all of them, one of them is asked for */
 	enum weak_level weak; /* strongest of Biswas and Enea's polynomial levels to look at */
 	bool session, realtime;
 	uint64_t choices;      /* of saturate, beyond what every level may use */
+	uint64_t scale;        /* of other bounds, where --budget is larger than by default */
 	uint64_t steps;        /* of the solver, left for all questions to come */
 	uint64_t out_of_steps; /* levels that it did not finish */
 	uint64_t too_large;    /* levels that it was not asked for */
+	uint64_t not_saturated; /* levels whose table would have been too large */
 	enum level_answer levels[CYCLE_ORDER_COUNT][CYCLE_LEVEL_COUNT];
 	bool guessed;       /* open orders were tried as the input has them */
 	struct edges guess; /* ... in a graph of its own */
@@ -232,6 +243,25 @@ static bool any_undecided(const struct judge *j)
 	       undecided_at(j, CYCLE_REALTIME);
 }
 
+/* Where the first violation is enough: has a level failed that was asked for? */
+static bool is_refuted(const struct judge *j)
+{
+	bool any = false;
+
+	for (int o = 0; j->first && o < CYCLE_ORDER_COUNT; o++) {
+		for (int l = 0; asked(j, (enum cycle_order)o) && l < CYCLE_LEVEL_COUNT; l++)
+			any |= j->levels[o][l] == LEVEL_FAILS &&
+			       is_wanted(j, adya_level_names[o][l]);
+	}
+	return any;
+}
+
+/* Is there more to do? */
+static bool goes_on(const struct judge *j)
+{
+	return any_undecided(j) && !is_refuted(j) && !interrupt_seen();
+}
+
 /* Marks a level, and what it implies, as holding up to an order. */
 static void mark_holds(struct judge *j, int order, enum cycle_level level)
 {
@@ -338,43 +368,83 @@ static void try_schedules(struct judge *j)
 	}
 }
 
-/* And what reads force, to a fixpoint: refutes, or leads to an execution.  PL-3 first, which has
- * half as many nodes and implies the other. */
-static void try_saturation(struct judge *j)
+/* The levels of saturation.  PL-3 first, which has half as many events as PL-SI and implies the
+ * others. */
+static const struct {
+	enum saturation_level saturation;
+	enum cycle_level level;
+	enum finding_class class;
+} saturations[] = {{SATURATE_PL_3, CYCLE_PL_3, CLASS_NOT_SERIALIZABLE},
+	{SATURATE_PL_SI, CYCLE_PL_SI, CLASS_NOT_SI},
+	{SATURATE_PL_2PLUS, CYCLE_PL_2PLUS, CLASS_NOT_PL_2PLUS}};
+
+/* Can saturation say something? */
+static bool may_saturate(const struct judge *j)
 {
 	const struct facts *f = &j->facts;
 
-	if (f->has_lists || f->own_missed || f->anomalies[ANOMALY_INTERNAL].count)
-		return;
-	for (int o = CYCLE_SESSION; o >= CYCLE_PLAIN; o--) {
-		for (int snapshot = 0; snapshot < 2; snapshot++) {
-			enum cycle_level level = snapshot ? CYCLE_PL_SI : CYCLE_PL_3;
-			enum finding_class class = snapshot ? CLASS_NOT_SI : CLASS_NOT_SERIALIZABLE;
-			struct saturation_result r = {.more = &j->choices};
-			enum level_answer answer;
+	return !f->has_lists && !f->own_missed && !f->anomalies[ANOMALY_INTERNAL].count &&
+	       !f->v->predicate_count && !interrupt_seen();
+}
 
-			if (!asked(j, (enum cycle_order)o) ||
-				j->levels[o][level] != LEVEL_UNDECIDED)
-				continue;
-			r.steps = j->steps / SATURATION_SHARE;
-			r.commits = mem_zero(f->v->txn_count, sizeof(*r.commits));
-			answer = saturate(f, (enum cycle_order)o, snapshot, &r);
-			if (answer == LEVEL_HOLDS)
-				take_execution(j, o, level, r.commits);
-			else
-				free(r.commits);
-			if (answer == LEVEL_FAILS) {
-				j->levels[o][level] = LEVEL_FAILS;
-				spread(j);
-				if (r.cycle.length)
-					report_cycle(f, &r.cycle, class,
-						adya_level_names[o][level], true, j->out);
-				else
-					report_core(f, &r.core, class,
-						adya_level_names[o][level], j->out);
+/* What reads force, to a fixpoint: refutes, or leads to an execution, the places of whose commits are
+ * in `commits`. */
+static enum level_answer ask_saturation(struct judge *j, enum saturation_level level,
+	enum cycle_order order, enum finding_class class, const char *name, uint32_t *commits)
+{
+	struct saturation_result r = {.more = &j->choices,
+		.steps = j->steps / SATURATION_SHARE,
+		.bytes = (TABLE_BYTES + TABLE_BYTES_A_TXN * j->v->txn_count) * j->scale,
+		.forcing = FORCING_WORDS * j->scale,
+		.commits = commits};
+	enum level_answer answer = saturate(&j->facts, order, level, &r);
+
+	if (answer == LEVEL_FAILS && r.cycle.length)
+		report_cycle(&j->facts, &r.cycle, class, name, true, j->out);
+	else if (answer == LEVEL_FAILS)
+		report_core(&j->facts, &r.core, class, name, j->out);
+	j->not_saturated += r.too_large;
+	free(r.cycle.steps);
+	free(r.core.txns);
+	return answer;
+}
+
+static void saturate_level(struct judge *j, int order, size_t which)
+{
+	enum cycle_level level = saturations[which].level;
+	uint32_t *commits = mem_zero(j->v->txn_count, sizeof(*commits));
+	enum level_answer answer = ask_saturation(j, saturations[which].saturation,
+		(enum cycle_order)order, saturations[which].class, adya_level_names[order][level],
+		commits);
+
+	if (answer == LEVEL_HOLDS && level != CYCLE_PL_2PLUS) {
+		take_execution(j, order, level, commits);
+	} else {
+		free(commits);
+		if (answer == LEVEL_HOLDS)
+			mark_holds(j, order, level);
+	}
+	if (answer == LEVEL_FAILS) {
+		j->levels[order][level] = LEVEL_FAILS;
+		spread(j);
+	}
+}
+
+/* The level asked for at first, then those that imply it. */
+static void try_saturation(struct judge *j)
+{
+	if (!may_saturate(j))
+		return;
+	for (int others = 0; others < 2; others++) {
+		for (int o = CYCLE_SESSION; o >= CYCLE_PLAIN; o--) {
+			for (size_t i = 0; i < ARRAY_LEN(saturations); i++) {
+				enum cycle_level level = saturations[i].level;
+
+				if (asked(j, (enum cycle_order)o) &&
+					is_wanted(j, adya_level_names[o][level]) != others &&
+					j->levels[o][level] == LEVEL_UNDECIDED && goes_on(j))
+					saturate_level(j, o, i);
 			}
-			free(r.cycle.steps);
-			free(r.core.txns);
 		}
 	}
 }
@@ -479,17 +549,17 @@ static void decide(struct judge *j, const struct edges *edges)
 	spread(j);
 	doubt(j, edges);
 	spread(j);
-	if (any_undecided(j) && j->guessed && !j->v->predicate_count)
+	if (goes_on(j) && j->guessed && !j->v->predicate_count)
 		try_guess(j, edges);
 	edges_release(&j->guess);
-	if (any_undecided(j) && !j->v->predicate_count)
+	if (goes_on(j) && !j->v->predicate_count)
 		try_schedules(j);
-	if (any_undecided(j) && !j->v->predicate_count)
+	if (goes_on(j))
 		try_saturation(j);
-	if (any_undecided(j) && !j->v->predicate_count && !j->facts.reads_ambiguous &&
+	if (goes_on(j) && !j->v->predicate_count && !j->facts.reads_ambiguous &&
 		!edges->unordered && !edges->skipped)
 		try_orders(j);
-	if (any_undecided(j))
+	if (goes_on(j))
 		try_solver(j);
 }
 
@@ -619,6 +689,19 @@ static void guarantees(struct judge *j, bool causal)
 
 /* ----------------------------------------------------------------- Biswas and Enea's */
 
+static enum level_answer ask_prefix(struct judge *j)
+{
+	enum level_answer answer = LEVEL_UNDECIDED;
+
+	if (may_saturate(j))
+		answer = ask_saturation(
+			j, SATURATE_PREFIX, CYCLE_SESSION, CLASS_LEVEL, "be-prefix", NULL);
+	if (answer != LEVEL_UNDECIDED)
+		return answer;
+	return ask_solver(j, MODEL_PREFIX, CYCLE_SESSION, CLASS_LEVEL, "be-prefix",
+		share(j, QUESTIONS_WEAK - WEAK_LEVEL_COUNT));
+}
+
 /* SI and SER have session order in them: they are the strong session levels.  (The twin of the
  * tests checks their axioms as written.)  Lists show more than the last writer; these levels are
  * defined on registers.  True: causal consistency holds. */
@@ -632,7 +715,7 @@ static bool biswas_enea(struct judge *j, uint32_t examples)
 
 	if (!j->v->has_sessions || j->facts.has_lists)
 		return false;
-	weak_judge(&j->facts, j->weak, examples, answers, j->out);
+	weak_judge(&j->facts, j->weak, examples, j->first, answers, j->out);
 	for (int l = 0; l < WEAK_LEVEL_COUNT; l++) {
 		if (l && answers[l - 1] == LEVEL_FAILS)
 			answers[l] = LEVEL_FAILS;
@@ -651,8 +734,7 @@ static bool biswas_enea(struct judge *j, uint32_t examples)
 	else if (si == LEVEL_HOLDS)
 		prefix = LEVEL_HOLDS;
 	else if (is_wanted(j, "be-prefix"))
-		prefix = ask_solver(j, MODEL_PREFIX, CYCLE_SESSION, CLASS_LEVEL, "be-prefix",
-			share(j, QUESTIONS_WEAK - WEAK_LEVEL_COUNT));
+		prefix = ask_prefix(j);
 	verdict_level(j->out, "be-prefix", prefix);
 	verdict_level(j->out, "be-SI", si);
 	verdict_level(j->out, "be-SER", j->levels[CYCLE_SESSION][CYCLE_PL_3]);
@@ -707,18 +789,38 @@ static void find_edges(struct judge *j, struct edges *edges)
 	cycles_find(&j->cycles, &edges->graph, &search);
 }
 
+/* Do the anomalies alone refute what was asked for? */
+static bool ends_early(struct judge *j)
+{
+	if (!j->first)
+		return false;
+	for (int o = 0; o < CYCLE_ORDER_COUNT; o++) {
+		for (int l = 0; l < CYCLE_LEVEL_COUNT; l++)
+			j->levels[o][l] = LEVEL_UNDECIDED;
+	}
+	apply_anomalies(j);
+	spread(j);
+	return is_refuted(j);
+}
+
 static void adya(struct judge *j, uint32_t examples)
 {
 	struct edges edges;
 
+	j->cursor = j->monotonic = j->forward = LEVEL_UNDECIDED;
+	if (ends_early(j)) {
+		report_levels(j);
+		return;
+	}
 	find_edges(j, &edges);
 	decide(j, &edges);
-	decide_between(j);
+	if (!is_refuted(j))
+		decide_between(j);
 	report_cycles(j, examples);
 	report_levels(j);
 	if (j->v->stamps)
 		timed(j, examples);
-	if (any_undecided(j) && !(j->level && j->any_adya)) {
+	if (any_undecided(j) && !is_refuted(j) && !(j->level && j->any_adya)) {
 		verdict_undecided(j->out, "version order not known", edges.open_chains);
 		verdict_undecided(j->out, "order of unread appends not known", edges.open_tails);
 		verdict_undecided(
@@ -780,31 +882,42 @@ void values_judge(const struct values *v, const struct values_options *options, 
 		.any_adya = true,
 		.weak = WEAK_CC};
 	uint32_t examples = options->examples ? options->examples : EXAMPLES_DEFAULT;
-	bool causal = false;
+	bool causal = false, stopped;
 
-	j.steps = options->budget ? options->budget : SOLVER_STEPS_DEFAULT;
+	j.steps = SOLVER_STEPS_DEFAULT + SOLVER_STEPS_A_TXN * v->txn_count;
+	j.scale = options->budget > j.steps ? options->budget / j.steps : 1;
+	j.steps = options->budget ? options->budget : j.steps;
 	j.choices = CHOICES_A_STEP * j.steps;
+	j.first = options->first || options->level;
 	j.session = v->has_sessions && !options->no_session;
 	j.realtime = (v->has_real_time || v->stamps) && !options->no_realtime;
-	facts_find(&j.facts, v);
+	facts_find(&j.facts, v, options->any_initial);
 	if (options->level)
 		narrow(&j, options->level);
 	report_anomalies(&j.facts, examples, out);
 	if (j.adya)
 		adya(&j, examples);
-	if (!options->no_weak && (!j.level || begins(j.level, "be-") || is_guarantee(j.level)))
+	stopped = j.first && !j.level && is_refuted(&j);
+	if (!stopped && !options->no_weak && (!j.level || begins(j.level, "be-") || is_guarantee(j.level)))
 		causal = biswas_enea(&j, examples);
-	if (j.adya && j.session && (!j.level || is_guarantee(j.level)))
+	if (!stopped && j.adya && j.session && (!j.level || is_guarantee(j.level)))
 		guarantees(&j, causal);
 	if (j.level)
 		keep_implied(out, j.level);
 	out->decided += j.facts.reads;
-	verdict_undecided(out, "the solver ran out of steps (--budget)", j.out_of_steps);
+	verdict_undecided(out, "the solver ran out of steps (--budget)",
+		interrupt_seen() || is_refuted(&j) ? 0 : j.out_of_steps);
+	verdict_undecided(out, "what reads force was not looked for: too much memory (--budget)",
+		any_undecided(&j) && !is_refuted(&j) ? j.not_saturated : 0);
 	verdict_undecided(
 		out, "too large for the solver, or equal elements of a list", j.too_large);
 	verdict_undecided(out, "result of a read not known", v->counts.reads_unknown);
 	verdict_undecided(out, "no transaction is known to have committed",
 		values_any_committed(v) ? 0 : v->txn_count);
+	if (j.facts.left_out)
+		out->note = "reads of values that no transaction wrote were left out (--initial=any)";
+	if (stopped)
+		out->note = "the first violation was enough (--first): what is undecided was not looked at";
 	facts_release(&j.facts);
 	verdict_sort(out);
 }

@@ -19,6 +19,8 @@ struct values_options {
 	bool no_session;   /* leave out the strong session variants */
 	bool no_realtime;  /* leave out the strong variants */
 	bool no_weak;      /* leave out Biswas and Enea's levels */
+	bool any_initial;  /* reads of what no transaction wrote say nothing */
+	bool first;        /* the first violation is enough; so it is where one level is asked for */
 	const char *level; /* judge this one (values_level_named) and report of the others only what it
 			      implies; NULL: all */
 	uint64_t budget;   /* of cycles_find; 0: the default */

@@ -339,7 +339,9 @@ static void register_read(struct reading *r, uint32_t at)
 		note(f, ANOMALY_INTERNAL, a);
 		f->own_missed += k->wrote;
 	}
-	if (!mine_before && !mine_later) {
+	if (f->any_initial && f->state[op->value] == WRITER_NOBODY) {
+		f->left_out++;
+	} else if (!mine_before && !mine_later) {
 		f->notes[at] |= OP_EXTERNAL;
 		if (!k->wrote && k->read == VALUES_NONE)
 			k->read = at;
@@ -705,10 +707,11 @@ static void judge_lists(struct facts *f)
 
 /* --------------------------------------------------------------------------------- all */
 
-void facts_find(struct facts *f, const struct values *v)
+void facts_find(struct facts *f, const struct values *v, bool any_initial)
 {
 	memset(f, 0, sizeof(*f));
 	f->v = v;
+	f->any_initial = any_initial;
 	f->counts = mem_zero(v->txn_count, 1);
 	f->state = mem_zero(v->item_count, 1);
 	f->writer = none_array(v->item_count);

@@ -83,12 +83,16 @@ struct facts {
 	uint64_t reads, reads_ambiguous;
 	uint64_t unknown_counted;
 	uint64_t own_missed; /* reads that miss the transaction's own write: in ANOMALY_INTERNAL */
+	uint64_t left_out;   /* reads of registers with values that no transaction wrote */
+	bool any_initial;    /* ... which say nothing; else they are garbage */
 	bool has_lists, has_registers;
 	bool repeats;        /* some list has an element twice */
 	bool ambiguous_list; /* some element was appended by several */
 };
 
-void facts_find(struct facts *facts, const struct values *v);
+/* `any_initial`: a register may have held anything before, or got it from where nothing was recorded:
+ * a read of what no transaction wrote has no writer and is nothing wrong (Elle's view). */
+void facts_find(struct facts *facts, const struct values *v, bool any_initial);
 void facts_release(struct facts *facts);
 
 /* The transaction that wrote an item, or NONE. */

@@ -29,10 +29,39 @@ void model_forbid(struct model *m, const uint32_t *literals, uint32_t count, uin
 	solver_clause(m->solver, out, kept, who);
 }
 
+/* The ends of an edge between two transactions, or what numbers them. */
+static uint32_t edge_start(const struct model *m, uint32_t from, enum edge_kind kind)
+{
+	return m->shape == SHAPE_FLAT ? from : 2 * from + (kind != EDGE_RW);
+}
+
+static uint32_t edge_end(const struct model *m, uint32_t to, enum edge_kind kind)
+{
+	if (m->shape == SHAPE_FLAT)
+		return to;
+	return 2 * to + (kind == EDGE_RW || (kind == EDGE_WW && m->shape == SHAPE_PREFIX));
+}
+
+/* Is there a way of known edges?  An anti-dependency counts as a dependency only where all cycles
+ * are forbidden. */
+bool model_known(const struct model *m, uint32_t from, uint32_t to, enum edge_kind kind)
+{
+	return m->f->counts[from] && m->f->counts[to] &&
+	       (kind != EDGE_RW || m->level != MODEL_PL_2PLUS) &&
+	       reach_before(m->hints->reach, edge_start(m, from, kind), edge_end(m, to, kind));
+}
+
+/* Is there a way back, so that the edge would close a cycle? */
+static bool known_not(const struct model *m, uint32_t from, uint32_t to, enum edge_kind kind)
+{
+	return m->f->counts[from] && m->f->counts[to] &&
+	       reach_before(m->hints->reach, edge_end(m, to, kind), edge_start(m, from, kind));
+}
+
 void model_edge(struct model *m, uint32_t from, uint32_t to, enum edge_kind kind, uint32_t place,
 	uint32_t first, uint32_t second)
 {
-	uint32_t literals[SOLVER_EDGE_LITERALS], count = 0, a, b;
+	uint32_t literals[SOLVER_EDGE_LITERALS], count = 0;
 	uint32_t all[4] = {first, second, m->counted[from], m->counted[to]};
 
 	if (from == to)
@@ -43,15 +72,14 @@ void model_edge(struct model *m, uint32_t from, uint32_t to, enum edge_kind kind
 		if (all[i] != TRUE_LITERAL)
 			literals[count++] = all[i];
 	}
-	a = m->dense[from];
-	b = m->dense[to];
-	if (m->shape != SHAPE_FLAT) {
-		/* 2n starts, 2n + 1 commits */
-		a = 2 * a + (kind != EDGE_RW);
-		b = 2 * b + (kind == EDGE_RW || (kind == EDGE_WW && m->shape == SHAPE_PREFIX));
-	}
-	solver_edge(m->solver, a, b, kind == EDGE_RW ? SOLVER_ANTI : SOLVER_DEPENDENCY, place,
-		literals, count);
+	if (m->hints && model_known(m, from, to, kind))
+		return;
+	if (m->hints && known_not(m, from, to, kind))
+		model_forbid(m, literals, count, from);
+	else
+		solver_edge(m->solver, edge_start(m, m->dense[from], kind),
+			edge_end(m, m->dense[to], kind),
+			kind == EDGE_RW ? SOLVER_ANTI : SOLVER_DEPENDENCY, place, literals, count);
 }
 
 /* ------------------------------------------------------------------ sessions, real time */
@@ -135,67 +163,10 @@ static bool reads_matter(const struct model *m)
 	return m->level != MODEL_PL_1;
 }
 
-static bool needs_orders(const struct model *m)
+static bool orders_are_asked(const struct model *m)
 {
-	return m->level >= MODEL_PL_CS && m->level <= MODEL_FCV;
-}
-
-/* Literal that the a-th writer of the key comes before the b-th. */
-static uint32_t before(const struct model *m, uint32_t key, uint32_t a, uint32_t b)
-{
-	uint32_t x = a < b ? a : b, y = a < b ? b : a;
-
-	return 2 * (m->pair_base[key] + y * (y - 1) / 2 + x) + (a > b);
-}
-
-uint32_t model_writer_place(const struct model *m, uint32_t key, uint32_t txn)
-{
-	uint32_t first = m->writer_head[key], end = m->writer_head[key + 1];
-	/* They stand by operation, and so by transaction. */
-	uint32_t at = FIRST_WHERE(i, first, end, m->writers[i] >= txn);
-
-	return at < end && m->writers[at] == txn ? at - first : VALUES_NONE;
-}
-
-/* Which of two writers is first, by key; the edge goes with the answer. */
-static void order_registers(struct model *m)
-{
-	const struct values *v = m->v;
-
-	m->pair_base = mem_zero(v->key_count, sizeof(uint32_t));
-	for (uint32_t k = 0; k < v->key_count; k++) {
-		const uint32_t *writers = m->writers + m->writer_head[k];
-		const uint32_t *ops = m->writer_op + m->writer_head[k];
-		uint32_t count = m->writer_head[k + 1] - m->writer_head[k];
-
-		for (uint32_t y = 1; y < count; y++) {
-			for (uint32_t x = 0; x < y; x++) {
-				uint32_t var = solver_order_variable(m->solver,
-					commit_node(m, writers[x]), commit_node(m, writers[y]));
-
-				if (y == 1)
-					m->pair_base[k] = var;
-				model_edge(m, writers[x], writers[y], EDGE_WW, ops[y], 2 * var,
-					TRUE_LITERAL);
-				model_edge(m, writers[y], writers[x], EDGE_WW, ops[x], 2 * var + 1,
-					TRUE_LITERAL);
-				if (v->stamps) { /* the order is known: by commit */
-					const struct values_stamp *a = &v->stamps[writers[x]],
-								  *b = &v->stamps[writers[y]];
-					bool later =
-						a->commit != b->commit
-							? a->commit > b->commit
-							: a->commit_logical > b->commit_logical;
-
-					if (a->commit == b->commit &&
-						a->commit_logical == b->commit_logical)
-						continue;
-					solver_clause(m->solver, &(uint32_t){2 * var + later}, 1,
-						writers[x]);
-				}
-			}
-		}
-	}
+	return (m->level >= MODEL_PL_CS && m->level <= MODEL_FCV) ||
+	       (m->v->stamps && m->level <= MODEL_FCV);
 }
 
 static uint32_t event_of(const struct model *m, uint32_t t, bool commits)
@@ -262,11 +233,30 @@ uint32_t model_both(struct model *m, uint32_t a, uint32_t b, uint32_t who)
 	return joined;
 }
 
+/* With hints: writers that the reader certainly did not see, the first of them. */
+struct missed {
+	uint32_t txns[16], count;
+};
+
+/* An anti-dependency to the writer says nothing new where another one goes to a writer that is known
+ * to come before it. */
+static bool is_new(const struct model *m, struct missed *missed, uint32_t txn)
+{
+	for (uint32_t i = 0; i < missed->count; i++) {
+		if (model_known(m, missed->txns[i], txn, EDGE_WW))
+			return false;
+	}
+	if (missed->count < 16)
+		missed->txns[missed->count++] = txn;
+	return true;
+}
+
 /* wr and rw edges of one read.  Anti-dependencies go to every later writer, which is the same as to
  * the next one where ww edges lead on from there; only for PL-FCV it is not, when the next one is
  * the reader itself. */
 static void read_edges(struct model *m, const struct read *r)
 {
+	struct missed missed = {.count = 0};
 	uint32_t count = m->writer_head[r->key + 1] - m->writer_head[r->key];
 	const uint32_t *writers = m->writers + m->writer_head[r->key];
 	uint32_t own = model_writer_place(m, r->key, r->txn);
@@ -284,9 +274,12 @@ static void read_edges(struct model *m, const struct read *r)
 
 			if (o == place || writers[o] == r->txn)
 				continue;
-			later = place == VALUES_NONE ? TRUE_LITERAL : before(m, r->key, place, o);
+			later = place == VALUES_NONE ? TRUE_LITERAL : model_before(m, r->key, place, o);
 			if (m->level == MODEL_FCV && own != VALUES_NONE)
-				later = model_both(m, later, before(m, r->key, o, own), r->txn);
+				later = model_both(m, later, model_before(m, r->key, o, own), r->txn);
+			if (m->hints && later == TRUE_LITERAL && c->literal == TRUE_LITERAL &&
+				!is_new(m, &missed, writers[o]))
+				continue;
 			model_edge(m, r->txn, writers[o], EDGE_RW, r->op, c->literal, later);
 		}
 	}
@@ -306,8 +299,8 @@ static void cursor_between(struct model *m, uint32_t key, const struct candidate
 		if (o == a || o == b || writers[o] == who)
 			continue;
 		model_forbid(m,
-			(uint32_t[]){low->literal, high_literal, before(m, key, o, b),
-				a == VALUES_NONE ? TRUE_LITERAL : before(m, key, a, o),
+			(uint32_t[]){low->literal, high_literal, model_before(m, key, o, b),
+				a == VALUES_NONE ? TRUE_LITERAL : model_before(m, key, a, o),
 				m->counted[writers[o]], m->counted[high], m->counted[who]},
 			7, who);
 	}
@@ -342,23 +335,13 @@ static void cursor_registers(struct model *m)
 
 /* --------------------------------------------------------------------------------- all */
 
-/* Edges and clauses that would be made. */
-static uint64_t size_of(const struct model *m)
+/* Edges and clauses that would be made; UINT64_MAX: too many. */
+static uint64_t size_of(struct model *m)
 {
-	uint64_t size = 0;
+	uint64_t size = orders_are_asked(m) ? model_classify_pairs(m) : 0;
 
-	for (uint32_t k = 0; k < m->v->key_count; k++) {
-		uint64_t count = m->writer_head[k + 1] - m->writer_head[k];
-
-		if (needs_orders(m))
-			size += count * count;
-	}
-	for (size_t i = 0; i < m->read_count; i++) {
-		const struct read *r = &m->reads[i];
-		uint64_t count = m->writer_head[r->key + 1] - m->writer_head[r->key];
-
-		size += (uint64_t)r->count * (r->count + (needs_orders(m) ? count : 0));
-	}
+	for (size_t i = 0; i < m->read_count && size != UINT64_MAX; i++)
+		size += (uint64_t)m->reads[i].count * m->reads[i].count;
 	return size;
 }
 
@@ -448,8 +431,8 @@ static void fill_solver(struct model *m)
 		model_guarantees(m);
 		return;
 	}
-	if (needs_orders(m) || (m->v->stamps && !is_weak(m->level)))
-		order_registers(m);
+	if (orders_are_asked(m))
+		model_order_registers(m);
 	for (size_t i = 0; reads_matter(m) && i < m->read_count; i++) {
 		read_edges(m, &m->reads[i]);
 		if (is_weak(m->level))
@@ -477,6 +460,10 @@ static void release(struct model *m)
 	free(m->writers);
 	free(m->writer_op);
 	free(m->pair_base);
+	free(m->pairs);
+	free(m->is_read);
+	free(m->reads_itself);
+	free(m->reader);
 	free(m->all_head);
 	free(m->all_writes);
 	free(m->places);
@@ -514,7 +501,7 @@ static void tell_commits(const struct model *m)
 {
 	for (uint32_t n = 0; n < m->live_count; n++)
 		m->hints->commits[m->of_node[n]] =
-			solver_place(m->solver, commit_node(m, m->of_node[n]));
+			solver_place(m->solver, model_commit_node(m, m->of_node[n]));
 }
 
 /* Is there a choice for these transactions?  On SOLVER_NO `blamed` gets those it rests on. */
@@ -539,7 +526,7 @@ static enum solver_answer ask(const struct facts *f, enum model_level level, enu
 		if (!m.incomplete)
 			answer = level == MODEL_CC ? model_solve_causal(&m, steps)
 						   : solver_run(m.solver, steps);
-		if (answer == SOLVER_YES && hints)
+		if (answer == SOLVER_YES && hints && hints->commits)
 			tell_commits(&m);
 		if (answer == SOLVER_NO && blamed) {
 			struct blame b = {&m, blamed};

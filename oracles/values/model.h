@@ -13,6 +13,7 @@
 
 #include "common/graph/cycles.h"
 #include "values/facts.h"
+#include "values/reach.h"
 #include "values/schedule.h"
 
 enum model_level {
@@ -42,12 +43,13 @@ struct model_core {
 	uint32_t count;
 };
 
-/* What is known of PL-3 or PL-SI before the question: edges that every choice respects, and where
- * to begin.  They change the way to the answer, not the answer. */
+/* What is known of PL-3, PL-SI or PL-2+ before the question: edges that every choice respects, and
+ * where to begin.  They change the way to the answer, not the answer. */
 struct model_hints {
-	const struct precedence *edges; /* between events, as for schedules */
+	const struct precedence *edges; /* between events, as for schedules; dependencies */
 	const uint32_t *place;          /* by event */
-	uint32_t *commits; /* by transaction: place of its commit, filled on LEVEL_HOLDS */
+	const struct reach *reach;      /* of these edges */
+	uint32_t *commits; /* by transaction: place of its commit, filled on LEVEL_HOLDS; or NULL */
 };
 
 /* `steps` counts down; at 0 the answer is undecided.  On LEVEL_FAILS the core is filled (free

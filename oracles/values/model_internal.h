@@ -66,7 +66,11 @@ struct model {
 	uint32_t *writer_head, *writers; /* by key: transactions that write the register */
 	uint32_t *writer_op;
 	uint32_t *all_head, *all_writes; /* by key: writes of all live transactions; with predicates */
-	uint32_t *pair_base;             /* by key: its first order variable */
+	uint64_t *pair_base;             /* by key: its first pair of writers */
+	uint32_t *pairs;                 /* by pair: the literal that says the order (model_orders.c) */
+	uint8_t *is_read;                /* as writers: a read may have seen the version */
+	uint8_t *reads_itself;           /* as writers: the writer read the key */
+	uint32_t *reader;                /* as writers: one that certainly saw the version */
 	struct place *places;            /* by place in v->order */
 	uint8_t *floating;               /* by item: nothing is said on where it is in its list */
 	struct place_op *place_ops;
@@ -120,13 +124,22 @@ static inline bool is_list(const struct values *v, uint32_t key)
 	return (v->keys[key].flags & VALUES_KEY_LIST) != 0;
 }
 
-static inline uint32_t commit_node(const struct model *m, uint32_t t)
+static inline uint32_t model_commit_node(const struct model *m, uint32_t t)
 {
 	return m->shape == SHAPE_FLAT ? m->dense[t] : 2 * m->dense[t] + 1;
 }
 
 /* Place of a transaction among the writers of a register; NONE. */
 uint32_t model_writer_place(const struct model *m, uint32_t key, uint32_t txn);
+/* The pairs of writers that need an order.  Returns how many edges orders and reads will have;
+ * UINT64_MAX: too many pairs. */
+uint64_t model_classify_pairs(struct model *m);
+/* Their variables; the edge goes with the answer. */
+void model_order_registers(struct model *m);
+/* Literal that the a-th writer of the key comes before the b-th. */
+uint32_t model_before(const struct model *m, uint32_t key, uint32_t a, uint32_t b);
+/* With hints: would the edge say what is known? */
+bool model_known(const struct model *m, uint32_t from, uint32_t to, enum edge_kind kind);
 
 /* A clause that says "not all of these"; constants are left out.  `who` is blamed. */
 void model_forbid(struct model *m, const uint32_t *literals, uint32_t count, uint32_t who);

@@ -247,7 +247,7 @@ static void list_tail(struct model *m, uint32_t last, struct list_scratch *l)
 			if (u == t)
 				continue;
 			var = solver_order_variable(
-				m->solver, commit_node(m, u), commit_node(m, t));
+				m->solver, model_commit_node(m, u), model_commit_node(m, t));
 			l->pairs[i * l->tail_count + k] = 2 * var;
 			l->pairs[k * l->tail_count + i] = 2 * var + 1;
 			/* Both after the list, and one of them first: joined into one literal. */

@@ -158,6 +158,8 @@ static bool is_external(const struct model *m, uint32_t i)
 
 	if (m->f->counts[op->txn])
 		return (m->f->notes[i] & OP_EXTERNAL) != 0;
+	if (m->f->any_initial && m->f->state[op->value] == WRITER_NOBODY)
+		return false;
 	return !writes_item(m, m->v->txns[op->txn].first_op, i, op->value);
 }
 

@@ -355,6 +355,9 @@ static void explain(struct words *w, enum anomaly_class class, const struct anom
 		add_item(v, a->item, b);
 		if (class == ANOMALY_GARBAGE) {
 			buf_add_str(b, ", which no transaction wrote.");
+			if (!(v->keys[a->key].flags & VALUES_KEY_LIST))
+				buf_add_str(b, " (Elle would take it for what the key held before the "
+					       "history began; --initial=any does so too.)");
 			return;
 		}
 		buf_add_str(b, ", which ");

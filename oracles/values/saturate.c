@@ -4,11 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bug.h"
+#include "base/interrupt.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "values/saturate_internal.h"
 
-enum { ROUNDS_MAX = 1000, PAIR_WRITERS_MAX = 512, PAIR_WORK = 8 };
+enum { ROUNDS_MAX = 1000, PAIR_WRITERS_MAX = 512, PAIR_WORK = 8, CYCLES_TRIED = 1000 };
 
 static void add(
 	struct saturation *s, uint32_t from, uint32_t to, enum graph_kind kind, uint32_t detail)
@@ -103,33 +104,40 @@ static void find_candidates(struct saturation *s, uint32_t i)
 	}
 }
 
-/* Every transaction that writes the key comes after a reader of what it held initially. */
+/* Every transaction that writes the key comes after a reader of what it held initially: the first
+ * of each chain does. */
 static void initial_edges(struct saturation *s, uint32_t i)
 {
 	const struct values_op *op = &s->v->ops[i];
 
-	for (uint32_t w = s->writer_head[op->key]; w < s->writer_head[op->key + 1]; w++) {
-		if (s->writers[w] != op->txn)
-			add(s, start_of(s, op->txn), commit_of(s, s->writers[w]), GRAPH_RW, i);
+	for (uint32_t g = s->group_head[op->key]; g < s->group_head[op->key + 1]; g++) {
+		uint32_t first = s->by_chain[s->groups[g]];
+
+		if (first != op->txn)
+			add(s, start_of(s, op->txn), commit_of(s, first), GRAPH_RW, i);
 	}
 }
 
 /* The read came from there. */
 static void source_edges(struct saturation *s, uint32_t i)
 {
-	if (s->source[i] == SOURCE_INITIAL)
-		initial_edges(s, i);
-	else
+	if (s->source[i] != SOURCE_INITIAL)
 		add(s, commit_of(s, s->source[i]), start_of(s, s->v->ops[i].txn), GRAPH_WR, i);
+	else if (s->level != SATURATE_PL_2PLUS) /* there it is no dependency */
+		initial_edges(s, i);
 }
 
-static void known_edges(struct saturation *s, enum cycle_order order)
+/* All that is known but what follows from reads of initial values.  `before`: by transaction, the
+ * one before it in its session. */
+static void known_edges(struct saturation *s, enum cycle_order order, uint32_t *before)
 {
 	const struct values *v = s->v;
 	uint8_t *perhaps = perhaps_written(s);
 
-	for (uint32_t t = 0; s->snapshot && t < v->txn_count; t++)
-		add(s, start_of(s, t), commit_of(s, t), GRAPH_SESSION, 0);
+	for (uint32_t t = 0; s->snapshot && t < v->txn_count; t++) {
+		if (s->f->counts[t])
+			add(s, start_of(s, t), commit_of(s, t), GRAPH_SESSION, 0);
+	}
 	for (uint32_t k = 0; order != CYCLE_PLAIN && k < v->session_count; k++) {
 		uint32_t last = VALUES_NONE;
 
@@ -138,6 +146,7 @@ static void known_edges(struct saturation *s, enum cycle_order order)
 
 			if (!s->f->counts[t])
 				continue;
+			before[t] = last;
 			if (last != VALUES_NONE)
 				add(s, commit_of(s, last), start_of(s, t), GRAPH_SESSION, 0);
 			last = t;
@@ -151,11 +160,11 @@ static void known_edges(struct saturation *s, enum cycle_order order)
 		s->source[i] = facts_writer(s->f, op->value);
 		if (s->f->state[op->value] == WRITER_INITIAL)
 			s->source[i] = SOURCE_INITIAL;
-		if (s->source[i] != SOURCE_OPEN) {
-			source_edges(s, i);
-		} else {
+		if (s->source[i] == SOURCE_OPEN) {
 			s->vague |= perhaps[op->value];
 			find_candidates(s, i);
+		} else if (s->source[i] != SOURCE_INITIAL) {
+			source_edges(s, i);
 		}
 	}
 	free(perhaps);
@@ -179,7 +188,7 @@ void saturation_sort(struct saturation *s)
 }
 
 /* False: there is a cycle. */
-bool saturation_close(struct saturation *s)
+static bool sort_events(struct saturation *s)
 {
 	uint32_t *missing = mem_zero(s->node_count, sizeof(*missing));
 	uint32_t tail = 0;
@@ -200,26 +209,93 @@ bool saturation_close(struct saturation *s)
 		}
 	}
 	free(missing);
-	if (tail < s->node_count)
+	return tail == s->node_count;
+}
+
+static void spend(struct saturation *s, uint64_t words)
+{
+	s->work += words;
+	s->forcing += words;
+}
+
+bool saturation_close(struct saturation *s)
+{
+	struct reach_edges edges;
+
+	if (!sort_events(s))
 		return false;
-	memset(s->reach, 0, s->node_count * s->words * sizeof(*s->reach));
-	for (uint32_t at = s->node_count; at-- > 0;) {
-		uint32_t n = s->order[at];
-		uint64_t *row = s->reach + n * s->words;
+	edges = (struct reach_edges){&s->edges, s->head, s->out, s->order};
+	spend(s, reach_close(&s->reach, &edges));
+	return true;
+}
 
-		for (uint32_t i = s->head[n]; i < s->head[n + 1]; i++) {
-			uint32_t to = s->edges.edges[s->out[i]].to;
-			const uint64_t *other = s->reach + to * s->words;
+/* The table, once the first edges are there and without a cycle. */
+static bool plan_table(struct saturation *s, const uint32_t *before, uint64_t bytes)
+{
+	struct reach_edges edges = {&s->edges, s->head, s->out, s->order};
 
-			if (row[to / 64] >> to % 64 & 1)
-				continue; /* it and all after it are there */
-			for (size_t w = 0; w < s->words; w++)
-				row[w] |= other[w];
-			s->work += s->words;
-			row[to / 64] |= (uint64_t)1 << to % 64;
+	return reach_plan(&s->reach, &edges, s->node_count, s->snapshot ? 2 : 1, s->f->counts,
+		before, bytes);
+}
+
+static int compare_chains(const void *a, const void *b, void *context)
+{
+	const struct saturation *s = context;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	if (s->reach.chain[x] != s->reach.chain[y])
+		return s->reach.chain[x] < s->reach.chain[y] ? -1 : 1;
+	return s->reach.place[commit_of(s, x)] - s->reach.place[commit_of(s, y)];
+}
+
+/* The writers of each key by chains; with a matrix of bits each is alone. */
+static void group_by_chain(struct saturation *s)
+{
+	const struct reach *r = &s->reach;
+	uint32_t keys = s->v->key_count, total = s->writer_head[keys], groups = 0;
+
+	s->by_chain = mem_dup(s->writers, total * sizeof(uint32_t));
+	s->group_head = mem_zero((size_t)keys + 1, sizeof(uint32_t));
+	s->groups = mem_realloc(NULL, (size_t)total + 1, sizeof(uint32_t));
+	for (uint32_t k = 0; k < keys; k++) {
+		uint32_t first = s->writer_head[k], end = s->writer_head[k + 1];
+
+		s->group_head[k] = groups;
+		if (r->chain && end - first > 1)
+			qsort_r(s->by_chain + first, end - first, sizeof(uint32_t), compare_chains,
+				s);
+		for (uint32_t w = first; w < end; w++) {
+			if (w == first || !r->chain ||
+				r->chain[s->by_chain[w]] != r->chain[s->by_chain[w - 1]])
+				s->groups[groups++] = w;
 		}
 	}
-	return true;
+	s->group_head[keys] = groups;
+	s->groups[groups] = total;
+}
+
+/* Every edge that is known from the beginning, and the table.  False: a cycle, or too large. */
+static bool begin(struct saturation *s, enum cycle_order order, uint64_t bytes, bool *too_large)
+{
+	uint32_t *before = mem_realloc(NULL, s->v->txn_count, sizeof(*before));
+	bool fine;
+
+	memset(before, 0xff, s->v->txn_count * sizeof(*before));
+	known_edges(s, order, before);
+	fine = sort_events(s);
+	if (fine && !plan_table(s, before, bytes)) {
+		*too_large = true;
+		fine = false;
+	}
+	free(before);
+	if (!fine)
+		return false;
+	group_by_chain(s);
+	for (uint32_t i = 0; i < s->v->op_count; i++) {
+		if (s->source[i] == SOURCE_INITIAL)
+			source_edges(s, i);
+	}
+	return saturation_close(s);
 }
 
 /* ------------------------------------------------------------------------------ forcing */
@@ -233,24 +309,59 @@ bool saturation_add(
 	return true;
 }
 
-/* t3 reads op from t1; t2 writes the key too. */
-static bool force(struct saturation *s, uint32_t op, uint32_t t1, uint32_t t2)
+/* t3 reads op from t1; w are the writers of the key in one chain.  The last of them that t3 has
+ * seen, or that cannot come after t1, comes before t1, and with it all before. */
+static bool force_before(
+	struct saturation *s, uint32_t op, uint32_t t1, const uint32_t *w, uint32_t count)
 {
 	uint32_t t3 = s->v->ops[op].txn;
-	bool before_ok = !reaches(s, start_of(s, t1), commit_of(s, t2)) && t1 != t2;
-	bool after_ok = !reaches(s, start_of(s, t2), commit_of(s, t1)) &&
-			(t2 == t3 || !reaches(s, commit_of(s, t2), start_of(s, t3)));
+	uint32_t seen = FIRST_WHERE(
+		i, 0, count, !reaches(s, commit_of(s, w[i]), start_of(s, t3)));
 	bool changed = false;
 
-	if (!before_ok) { /* so t2 is after, and t3 did not see it */
-		changed |= saturation_add(s, commit_of(s, t1), start_of(s, t2), GRAPH_WW, op);
-		if (t2 != t3)
-			changed |=
-				saturation_add(s, start_of(s, t3), commit_of(s, t2), GRAPH_RW, op);
+	if (seen && w[seen - 1] != t1)
+		changed |= saturation_add(
+			s, commit_of(s, w[seen - 1]), after_ww(s, t1), GRAPH_WW, op);
+	if (s->level == SATURATE_PL_SI) {
+		uint32_t begun = FIRST_WHERE(i, 0, count,
+			w[i] != t1 && !reaches(s, start_of(s, w[i]), commit_of(s, t1)));
+
+		if (begun && w[begun - 1] != t1)
+			changed |= saturation_add(
+				s, commit_of(s, w[begun - 1]), start_of(s, t1), GRAPH_WW, op);
 	}
-	if (!after_ok)
-		changed |= saturation_add(s, commit_of(s, t2), start_of(s, t1), GRAPH_WW, op);
 	return changed;
+}
+
+/* The first of them that cannot come before t1 comes after it, and t3 did not see it. */
+static bool force_after(
+	struct saturation *s, uint32_t op, uint32_t t1, const uint32_t *w, uint32_t count)
+{
+	uint32_t t3 = s->v->ops[op].txn, t2;
+	uint32_t at = FIRST_WHERE(
+		i, 0, count, w[i] == t1 || reaches(s, after_ww(s, t1), commit_of(s, w[i])));
+	bool changed = false;
+
+	at += at < count && w[at] == t1;
+	if (at == count)
+		return false;
+	t2 = w[at];
+	changed |= saturation_add(s, commit_of(s, t1), after_ww(s, t2), GRAPH_WW, op);
+	if (t2 != t3)
+		changed |= saturation_add(s, start_of(s, t3), commit_of(s, t2), GRAPH_RW, op);
+	return changed;
+}
+
+/* What held initially is read: no writer may have been seen.  By the edges of initial_edges that is
+ * a cycle; for PL-2+ there are none, and the anti-dependency closes it: one, so that a cycle has one. */
+static bool check_initial(struct saturation *s, uint32_t op, const uint32_t *w)
+{
+	uint32_t t3 = s->v->ops[op].txn;
+
+	if (s->level != SATURATE_PL_2PLUS || w[0] == t3 || !reaches(s, w[0], t3))
+		return false;
+	add(s, t3, w[0], GRAPH_RW, op);
+	return true;
 }
 
 static bool force_reads(struct saturation *s)
@@ -261,12 +372,21 @@ static bool force_reads(struct saturation *s)
 	for (uint32_t i = 0; i < v->op_count; i++) {
 		uint32_t t1 = s->source[i], key = v->ops[i].key;
 
-		if (t1 == SOURCE_OPEN || t1 == SOURCE_INITIAL)
+		if (t1 == SOURCE_OPEN)
 			continue;
-		s->work += PAIR_WORK * (s->writer_head[key + 1] - s->writer_head[key]);
-		for (uint32_t w = s->writer_head[key]; w < s->writer_head[key + 1]; w++) {
-			if (s->writers[w] != t1)
-				changed |= force(s, i, t1, s->writers[w]);
+		spend(s, PAIR_WORK * (s->group_head[key + 1] - s->group_head[key]));
+		for (uint32_t g = s->group_head[key]; g < s->group_head[key + 1]; g++) {
+			const uint32_t *w = s->by_chain + s->groups[g];
+			uint32_t count = s->groups[g + 1] - s->groups[g];
+
+			if (t1 == SOURCE_INITIAL) {
+				if (check_initial(s, i, w))
+					return true;
+				continue;
+			}
+			changed |= force_before(s, i, t1, w, count);
+			if (s->level != SATURATE_PL_2PLUS)
+				changed |= force_after(s, i, t1, w, count);
 		}
 	}
 	return changed;
@@ -277,16 +397,17 @@ bool saturation_possible(struct saturation *s, uint32_t op, uint32_t from)
 {
 	uint32_t t3 = s->v->ops[op].txn, key = s->v->ops[op].key;
 	bool initial = from == SOURCE_INITIAL;
+	uint32_t older = initial ? 0 : after_ww(s, from);
 
 	if (!initial && reaches(s, start_of(s, t3), commit_of(s, from)))
 		return false;
-	s->work += PAIR_WORK * (s->writer_head[key + 1] - s->writer_head[key]);
+	spend(s, PAIR_WORK * (s->writer_head[key + 1] - s->writer_head[key]));
 	for (uint32_t w = s->writer_head[key]; w < s->writer_head[key + 1]; w++) {
 		uint32_t t2 = s->writers[w];
 
 		/* A transaction between the two. */
 		if (t2 != t3 && t2 != from && reaches(s, commit_of(s, t2), start_of(s, t3)) &&
-			(initial || reaches(s, start_of(s, from), commit_of(s, t2))))
+			(initial || reaches(s, older, commit_of(s, t2))))
 			return false;
 	}
 	return true;
@@ -332,34 +453,43 @@ static bool force_sources(struct saturation *s)
 	return changed;
 }
 
-/* Two writers of a key do not overlap under snapshot isolation. */
+/* Two writers of a key do not overlap under snapshot isolation: the first of a chain that cannot
+ * end before x begins, begins after it. */
+static bool force_pair(struct saturation *s, uint32_t x, const uint32_t *w, uint32_t count)
+{
+	uint32_t at = FIRST_WHERE(
+		i, 0, count, w[i] == x || reaches(s, start_of(s, x), commit_of(s, w[i])));
+
+	at += at < count && w[at] == x;
+	return at < count && saturation_add(s, commit_of(s, x), start_of(s, w[at]), GRAPH_WW,
+				     VALUES_NONE);
+}
+
 static bool force_pairs(struct saturation *s)
 {
 	bool changed = false;
 
-	for (uint32_t k = 0; s->snapshot && k < s->v->key_count; k++) {
+	for (uint32_t k = 0; s->level == SATURATE_PL_SI && k < s->v->key_count; k++) {
 		uint32_t first = s->writer_head[k], end = s->writer_head[k + 1];
+		uint64_t groups = s->group_head[k + 1] - s->group_head[k];
 
-		for (uint32_t a = first; end - first <= PAIR_WRITERS_MAX && a < end; a++) {
-			for (uint32_t b = first; b < end; b++) {
-				uint32_t x = s->writers[a], y = s->writers[b];
-
-				if (x != y && reaches(s, start_of(s, x), commit_of(s, y)) &&
-					!reaches(s, commit_of(s, x), start_of(s, y))) {
-					add(s, commit_of(s, x), start_of(s, y), GRAPH_WW,
-						VALUES_NONE);
-					changed = true;
-				}
-			}
+		/* Each alone in its chain: too many pairs. */
+		if (groups * (end - first) > (uint64_t)PAIR_WRITERS_MAX * PAIR_WRITERS_MAX)
+			continue;
+		spend(s, PAIR_WORK * groups * (end - first));
+		for (uint32_t a = first; a < end; a++) {
+			for (uint32_t g = s->group_head[k]; g < s->group_head[k + 1]; g++)
+				changed |= force_pair(s, s->writers[a], s->by_chain + s->groups[g],
+					s->groups[g + 1] - s->groups[g]);
 		}
 	}
 	return changed;
 }
 
-/* With reads of several possible sources the forcing itself is bounded: then not all is forced. */
 bool saturation_tired(const struct saturation *s)
 {
-	return s->open_count && s->work > s->work_max;
+	return (s->open_count && s->work > s->work_max) ||
+	       (!s->deciding && s->forcing > s->forcing_max) || interrupt_seen();
 }
 
 /* Forces until nothing changes.  False: a cycle, or a read without a source. */
@@ -381,41 +511,92 @@ bool saturation_settle(struct saturation *s)
 
 /* ------------------------------------------------------------------------ contradiction */
 
-/* The shortest cycle through one node, breadth first; returns its length in edges, which are left
- * in `path`. */
-static uint32_t cycle_through(struct saturation *s, uint32_t root, uint32_t *path, uint32_t limit)
+/* Breadth first from one node after the other. */
+struct cycle_search {
+	const struct saturation *s;
+	uint8_t *inside;         /* by node: on a cycle, or between two */
+	uint32_t *seen;          /* by node: the root of the last search that came here */
+	uint32_t *parent;        /* by node: edge */
+	uint32_t *queue, *depth; /* depth by place in the queue */
+};
+
+/* What a topological sort reaches from neither end lies on or between cycles. */
+static void find_inside(struct cycle_search *c)
 {
-	uint32_t *parent = mem_realloc(NULL, s->node_count, sizeof(*parent)); /* edge */
-	uint32_t *queue = mem_realloc(NULL, s->node_count, sizeof(*queue));
-	uint32_t *depth = mem_zero(s->node_count, sizeof(*depth));
+	const struct saturation *s = c->s;
+	uint32_t *degree = mem_zero(s->node_count, sizeof(*degree)), *from = c->parent;
+	uint32_t *head = mem_zero((size_t)s->node_count + 2, sizeof(*head));
+	uint32_t *into = mem_realloc(NULL, s->edges.count, sizeof(*into)), tail = 0;
+
+	memset(c->inside, 1, s->node_count);
+	for (size_t e = 0; e < s->edges.count; e++) {
+		degree[s->edges.edges[e].to]++;
+		head[s->edges.edges[e].to + 2]++;
+	}
+	for (uint32_t n = 0; n < s->node_count; n++)
+		head[n + 2] += head[n + 1];
+	for (size_t e = 0; e < s->edges.count; e++)
+		into[head[s->edges.edges[e].to + 1]++] = s->edges.edges[e].from;
+	for (int backward = 0; backward < 2; backward++) {
+		tail = 0;
+		for (uint32_t n = 0; backward && n < s->node_count; n++) {
+			degree[n] = 0;
+			for (uint32_t i = s->head[n]; i < s->head[n + 1]; i++)
+				degree[n] += c->inside[s->edges.edges[s->out[i]].to];
+		}
+		for (uint32_t n = 0; n < s->node_count; n++) {
+			if (c->inside[n] && degree[n] == 0)
+				from[tail++] = n;
+		}
+		for (uint32_t at = 0; at < tail; at++) {
+			uint32_t n = from[at];
+
+			c->inside[n] = 0;
+			for (uint32_t i = s->head[n]; !backward && i < s->head[n + 1]; i++) {
+				if (--degree[s->edges.edges[s->out[i]].to] == 0)
+					from[tail++] = s->edges.edges[s->out[i]].to;
+			}
+			for (uint32_t i = head[n]; backward && i < head[n + 1]; i++) {
+				if (c->inside[into[i]] && --degree[into[i]] == 0)
+					from[tail++] = into[i];
+			}
+		}
+	}
+	free(degree);
+	free(head);
+	free(into);
+}
+
+/* The shortest cycle through one node; returns its length in edges, which are left in `path`. */
+static uint32_t cycle_through(
+	struct cycle_search *c, uint32_t root, uint32_t *path, uint32_t limit)
+{
+	const struct saturation *s = c->s;
 	uint32_t tail = 0, length = 0, closing = VALUES_NONE;
 
-	memset(parent, 0xff, s->node_count * sizeof(*parent));
-	queue[tail++] = root;
-	for (uint32_t at = 0; at < tail && closing == VALUES_NONE && depth[queue[at]] < limit;
-		at++) {
-		uint32_t n = queue[at];
+	c->depth[tail] = 0;
+	c->queue[tail++] = root;
+	for (uint32_t at = 0; at < tail && closing == VALUES_NONE && c->depth[at] < limit; at++) {
+		uint32_t n = c->queue[at];
 
 		for (uint32_t i = s->head[n]; i < s->head[n + 1] && closing == VALUES_NONE; i++) {
 			uint32_t to = s->edges.edges[s->out[i]].to;
 
 			if (to == root) {
 				closing = s->out[i];
-			} else if (parent[to] == VALUES_NONE) {
-				parent[to] = s->out[i];
-				depth[to] = depth[n] + 1;
-				queue[tail++] = to;
+			} else if (c->inside[to] && c->seen[to] != root) {
+				c->seen[to] = root;
+				c->parent[to] = s->out[i];
+				c->depth[tail] = c->depth[at] + 1;
+				c->queue[tail++] = to;
 			}
 		}
 	}
-	for (uint32_t e = closing; e != VALUES_NONE; e = parent[s->edges.edges[e].from]) {
+	for (uint32_t e = closing; e != VALUES_NONE; e = c->parent[s->edges.edges[e].from]) {
 		path[length++] = e;
 		if (s->edges.edges[e].from == root)
 			break;
 	}
-	free(parent);
-	free(queue);
-	free(depth);
 	return length;
 }
 
@@ -425,24 +606,29 @@ static void find_cycle(struct saturation *s, struct cycle *cycle)
 	uint32_t *path = mem_realloc(NULL, s->node_count, sizeof(*path));
 	uint32_t *best = mem_realloc(NULL, s->node_count, sizeof(*best));
 	uint32_t best_length = 0, tries = 0;
-	uint32_t *missing = mem_zero(s->node_count, sizeof(*missing));
+	struct cycle_search c = {.s = s};
 
-	/* What Kahn's sort does not reach from both ends lies on or between cycles. */
-	for (size_t e = 0; e < s->edges.count; e++)
-		missing[s->edges.edges[e].to]++;
-	for (uint32_t n = 0; n < s->node_count && tries < 200; n++) {
+	c.inside = mem_realloc(NULL, s->node_count, 1);
+	c.seen = mem_realloc(NULL, s->node_count, sizeof(uint32_t));
+	c.parent = mem_realloc(NULL, s->node_count, sizeof(uint32_t));
+	c.queue = mem_realloc(NULL, s->node_count, sizeof(uint32_t));
+	c.depth = mem_realloc(NULL, s->node_count, sizeof(uint32_t));
+	memset(c.seen, 0xff, s->node_count * sizeof(uint32_t));
+	find_inside(&c);
+	for (uint32_t n = 0; n < s->node_count && tries < CYCLES_TRIED; n++) {
 		uint32_t length;
 
-		if (missing[n] == 0 || s->head[n] == s->head[n + 1])
+		if (!c.inside[n])
 			continue;
-		length = cycle_through(s, n, path, best_length ? best_length - 1 : s->node_count);
-		tries += length > 0;
+		tries++;
+		length = cycle_through(&c, n, path, best_length ? best_length - 1 : s->node_count);
 		if (length && (!best_length || length < best_length)) {
 			best_length = length;
 			memcpy(best, path, length * sizeof(*best));
 		}
+		/* Between two cycles there is none. */
+		tries -= !best_length;
 	}
-	free(missing);
 	*cycle = (struct cycle){.class = CYCLE_G2_ITEM};
 	cycle->steps = mem_zero(best_length, sizeof(*cycle->steps));
 	for (uint32_t i = best_length; i-- > 0;) {
@@ -454,6 +640,11 @@ static void find_cycle(struct saturation *s, struct cycle *cycle)
 			cycle->steps[cycle->length++] =
 				(struct cycle_step){from, to, e->detail, (enum graph_kind)e->kind};
 	}
+	free(c.inside);
+	free(c.seen);
+	free(c.parent);
+	free(c.queue);
+	free(c.depth);
 	free(path);
 	free(best);
 }
@@ -462,69 +653,85 @@ static void find_cycle(struct saturation *s, struct cycle *cycle)
 static enum level_answer ask_model(
 	struct saturation *s, enum cycle_order order, struct saturation_result *result)
 {
-	struct model_hints hints = {&s->edges, s->place, result->commits};
+	static const enum model_level models[] = {
+		MODEL_PL_3, MODEL_PL_SI, MODEL_PL_2PLUS, MODEL_PREFIX};
+	struct model_hints hints = {&s->edges, s->place, &s->reach,
+		saturation_executes(s) ? result->commits : NULL};
 	uint64_t steps = result->steps;
 
 	/* With a transaction that perhaps did not commit, what was left out may have been it. */
 	if (s->vague)
 		return LEVEL_UNDECIDED;
 	saturation_places(s);
-	return model_decide(
-		s->f, s->snapshot ? MODEL_PL_SI : MODEL_PL_3, order, &hints, &steps, &result->core);
+	return model_decide(s->f, models[s->level], order, &hints, &steps, &result->core);
 }
 
-enum level_answer saturate(const struct facts *f, enum cycle_order order, bool snapshot,
-	struct saturation_result *result)
+static void release(struct saturation *s)
+{
+	reach_release(&s->reach);
+	free(s->edges.edges);
+	free(s->head);
+	free(s->out);
+	free(s->order);
+	free(s->writer_head);
+	free(s->writers);
+	free(s->by_chain);
+	free(s->group_head);
+	free(s->groups);
+	free(s->item_head);
+	free(s->item_writers);
+	free(s->source);
+	free(s->open);
+	free(s->candidates);
+	free(s->trail);
+	free(s->place);
+	free(s->priority);
+}
+
+enum level_answer saturate(const struct facts *f, enum cycle_order order,
+	enum saturation_level level, struct saturation_result *result)
 {
 	const struct values *v = f->v;
-	struct saturation s = {
-		.f = f, .v = v, .snapshot = snapshot, .work_max = WORK_MAX, .more = result->more};
+	struct saturation s = {.f = f,
+		.v = v,
+		.level = level,
+		.snapshot = level == SATURATE_PL_SI || level == SATURATE_PREFIX,
+		.work_max = WORK_MAX,
+		.forcing_max = result->forcing,
+		.more = result->more};
 	enum level_answer answer = LEVEL_UNDECIDED;
 	bool acyclic;
 
 	result->cycle = (struct cycle){0};
 	result->core = (struct model_core){0};
-	if (v->txn_count > SATURATE_TXNS_MAX || v->txn_count == 0)
+	result->too_large = false;
+	if (v->txn_count == 0)
 		return LEVEL_UNDECIDED;
-	s.node_count = snapshot ? 2 * v->txn_count : v->txn_count;
-	s.words = (s.node_count + 63) / 64;
+	s.node_count = s.snapshot ? 2 * v->txn_count : v->txn_count;
 	s.head = mem_zero((size_t)s.node_count + 2, sizeof(uint32_t));
 	s.order = mem_realloc(NULL, s.node_count, sizeof(uint32_t));
-	s.reach = mem_realloc(NULL, s.node_count * s.words, sizeof(uint64_t));
 	s.place = mem_realloc(NULL, s.node_count, sizeof(uint32_t));
 	s.source = mem_realloc(NULL, v->op_count, sizeof(uint32_t));
 	memset(s.source, 0xff, v->op_count * sizeof(uint32_t));
 	index_writers(&s);
 	saturation_priorities(&s);
-	known_edges(&s, order);
-	acyclic = saturation_close(&s);
+	acyclic = begin(&s, order, result->bytes, &result->too_large);
 	acyclic = acyclic && saturation_settle(&s);
-	if (!acyclic && !s.chosen && !s.conflict) {
+	if (result->too_large) {
+		/* Nothing was looked at. */
+	} else if (!acyclic && !s.chosen && !s.conflict) {
 		answer = LEVEL_FAILS;
 		find_cycle(&s, &result->cycle);
 	} else if (!acyclic) {
 		/* It fails, but which transactions show it is the solver's to say. */
-	} else if (schedule_guided(f, snapshot, &s.edges, result->commits)) {
+	} else if (saturation_executes(&s) &&
+		   schedule_guided(f, s.snapshot, &s.edges, result->commits)) {
 		answer = LEVEL_HOLDS;
 	} else {
 		answer = ask_model(&s, order, result);
 		if (answer == LEVEL_UNDECIDED && saturation_decide(&s, result->commits))
 			answer = LEVEL_HOLDS;
 	}
-	free(s.edges.edges);
-	free(s.head);
-	free(s.out);
-	free(s.order);
-	free(s.reach);
-	free(s.writer_head);
-	free(s.writers);
-	free(s.item_head);
-	free(s.item_writers);
-	free(s.source);
-	free(s.open);
-	free(s.candidates);
-	free(s.trail);
-	free(s.place);
-	free(s.priority);
+	release(&s);
 	return answer;
 }

@@ -105,7 +105,7 @@ static void order_writers(struct saturation *s, uint32_t key)
 
 	qsort_r(s->writers + first, end - first, sizeof(uint32_t), compare_places, s);
 	for (uint32_t w = first; w + 1 < end; w++)
-		saturation_add(s, commit_of(s, s->writers[w]), start_of(s, s->writers[w + 1]),
+		saturation_add(s, commit_of(s, s->writers[w]), after_ww(s, s->writers[w + 1]),
 			GRAPH_WW, VALUES_NONE);
 }
 
@@ -130,14 +130,14 @@ static void choose_source(struct saturation *s, const struct open_read *r)
 
 /* What a choice is taken back to. */
 struct checkpoint {
-	uint64_t *reach;
+	void *reach;
 	uint32_t *order;
 	size_t edge_count, trail_count;
 };
 
 static void save(const struct saturation *s, struct checkpoint *c)
 {
-	c->reach = mem_dup(s->reach, s->node_count * s->words * sizeof(*s->reach));
+	c->reach = reach_save(&s->reach);
 	c->order = mem_dup(s->order, s->node_count * sizeof(*s->order));
 	c->edge_count = s->edges.count;
 	c->trail_count = s->trail_count;
@@ -145,13 +145,13 @@ static void save(const struct saturation *s, struct checkpoint *c)
 
 static void restore(struct saturation *s, const struct checkpoint *c)
 {
-	memcpy(s->reach, c->reach, s->node_count * s->words * sizeof(*s->reach));
+	reach_restore(&s->reach, c->reach);
 	memcpy(s->order, c->order, s->node_count * sizeof(*s->order));
 	s->edges.count = c->edge_count;
 	while (s->trail_count > c->trail_count)
 		s->source[s->trail[--s->trail_count]] = SOURCE_OPEN;
 	s->conflict = false;
-	s->work += s->node_count * s->words;
+	s->work += reach_size(&s->reach) / sizeof(uint64_t);
 }
 
 static void forget(struct checkpoint *c)
@@ -169,7 +169,7 @@ static bool decide_pair(struct saturation *s, uint32_t a, uint32_t b)
 
 	save(s, &before);
 	for (int way = 0; way < 2 && !fine; way++) {
-		saturation_add(s, commit_of(s, way ? b : a), start_of(s, way ? a : b), GRAPH_WW,
+		saturation_add(s, commit_of(s, way ? b : a), after_ww(s, way ? a : b), GRAPH_WW,
 			VALUES_NONE);
 		fine = saturation_close(s) && saturation_settle(s);
 		if (!fine)
@@ -191,7 +191,7 @@ static bool decide_key(struct saturation *s, uint32_t key)
 		qsort_r(s->writers + first, end - first, sizeof(uint32_t), compare_places, s);
 		a = s->writers[w];
 		b = s->writers[w + 1];
-		if (reaches(s, commit_of(s, a), start_of(s, b))) {
+		if (reaches(s, commit_of(s, a), after_ww(s, b))) {
 			w++;
 			continue;
 		}
@@ -340,7 +340,7 @@ bool saturation_decide(struct saturation *s, uint32_t *commits)
 	fine = fine && !saturation_tired(s);
 	if (s->open_count && s->work > WORK_MAX)
 		*s->more -= s->work - WORK_MAX < *s->more ? s->work - WORK_MAX : *s->more;
-	if (fine) {
+	if (fine && saturation_executes(s)) {
 		saturation_places(s);
 		for (uint32_t t = 0; t < s->v->txn_count; t++)
 			commits[t] = s->place[commit_of(s, t)];

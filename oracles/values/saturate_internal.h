@@ -4,10 +4,11 @@
 #ifndef VALUES_SATURATE_INTERNAL_H
 #define VALUES_SATURATE_INTERNAL_H
 
+#include "values/reach.h"
 #include "values/saturate.h"
 #include "values/schedule.h"
 
-/* Words of the matrix that choices may cost, about a second; a look at one pair, which is mostly a
+/* Words of the table that choices may cost, about a second; a look at one pair, which is mostly a
  * cache miss, counts as several. */
 #define WORK_MAX ((uint64_t)1000 * 1000 * 1000)
 
@@ -24,15 +25,17 @@ struct open_read {
 struct saturation {
 	const struct facts *f;
 	const struct values *v;
-	bool snapshot;
+	enum saturation_level level;
+	bool snapshot; /* events are starts and commits */
 	uint32_t node_count;
 	struct precedence edges; /* all of them, unsorted */
 	size_t edge_capacity;
 	uint32_t *head, *out; /* CSR of edge numbers by their start */
 	uint32_t *order;      /* topological */
-	uint64_t *reach;      /* node_count rows of `words` */
-	size_t words;
-	uint32_t *writer_head, *writers;    /* by key: transactions that write it */
+	struct reach reach;
+	uint32_t *writer_head, *writers; /* by key: transactions that write it */
+	uint32_t *by_chain;              /* the same, one chain after the other, each in its order */
+	uint32_t *group_head, *groups;   /* by key: where the chains begin in by_chain */
 	uint32_t *item_head, *item_writers; /* by item: those whose last write it is */
 	uint32_t *source;                   /* by op, of external reads */
 	struct open_read *open;
@@ -44,6 +47,7 @@ struct saturation {
 	uint32_t *place;    /* by node: in a topological order near to `priority` */
 	uint32_t *priority; /* by transaction: when it may have run, as its session went on */
 	uint64_t work, work_max;
+	uint64_t forcing, forcing_max; /* the same, of all that was forced */
 	uint64_t *more; /* beyond WORK_MAX, where reads have several candidates */
 	bool deciding;  /* what is added is a choice, to be taken back perhaps */
 	bool chosen;    /* some source was found by leaving out the others */
@@ -61,9 +65,22 @@ static inline uint32_t commit_of(const struct saturation *s, uint32_t t)
 	return s->snapshot ? 2 * t + 1 : t;
 }
 
+/* What comes after the commit of the writer of the version before: the start, or where transactions
+ * that write one key may overlap (prefix consistency) the commit. */
+static inline uint32_t after_ww(const struct saturation *s, uint32_t t)
+{
+	return s->level == SATURATE_PREFIX ? commit_of(s, t) : start_of(s, t);
+}
+
+/* Does an order of all events show an execution (schedule.h)? */
+static inline bool saturation_executes(const struct saturation *s)
+{
+	return s->level == SATURATE_PL_3 || s->level == SATURATE_PL_SI;
+}
+
 static inline bool reaches(const struct saturation *s, uint32_t from, uint32_t to)
 {
-	return s->reach[from * s->words + to / 64] >> to % 64 & 1;
+	return reach_before(&s->reach, from, to);
 }
 
 /* An edge that is not implied yet; true: it is new. */
@@ -71,13 +88,13 @@ bool saturation_add(
 	struct saturation *s, uint32_t from, uint32_t to, enum graph_kind kind, uint32_t detail);
 /* The edges by their start: head, out. */
 void saturation_sort(struct saturation *s);
-/* The matrix anew.  False: there is a cycle. */
+/* The table anew.  False: there is a cycle. */
 bool saturation_close(struct saturation *s);
 /* Can the read have come from there, as far as the order is known? */
 bool saturation_possible(struct saturation *s, uint32_t op, uint32_t from);
 /* It came from there. */
 void saturation_take(struct saturation *s, uint32_t op, uint32_t from);
-/* With reads of several possible sources the forcing itself is bounded: then not all is forced. */
+/* Did the forcing end at a bound?  Then not all is forced. */
 bool saturation_tired(const struct saturation *s);
 /* Forces until nothing changes.  False: a cycle, or a read without a source. */
 bool saturation_settle(struct saturation *s);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bug.h"
+#include "base/interrupt.h"
 
 enum {
 	RESTART_UNIT = 128,
@@ -154,6 +155,8 @@ void solver_free(struct solver *s)
 	free(s->region.at);
 	free(s->places.at);
 	free(s->base.at);
+	free(s->back.at);
+	free(s->back_at);
 	free(s->priority);
 	free(s);
 }
@@ -387,10 +390,12 @@ static uint32_t propagate_clauses(struct solver *s, uint32_t false_literal)
 	return conflict;
 }
 
-/* False: a conflict, whose literals (all false) and origins are in learnt and found. */
+/* False: a conflict, whose literals (all false) and origins are in learnt and found.  It may end
+ * early when the steps are used up. */
 static bool propagate(struct solver *s)
 {
-	while (s->propagated < s->trail.count || s->graphed < s->trail.count) {
+	while ((s->propagated < s->trail.count || s->graphed < s->trail.count) &&
+		!out_of_steps(s)) {
 		if (s->propagated < s->trail.count) {
 			uint32_t conflict = propagate_clauses(s, s->trail.at[s->propagated++] ^ 1);
 
@@ -561,9 +566,13 @@ enum solver_answer solver_run(struct solver *s, uint64_t *steps)
 	if (!s->impossible && !solver_graph_base(s))
 		give_up(s);
 	while (!s->impossible) {
-		if (*steps == 0 || s->literal_count + s->origin_count > MEMORY_MAX)
+		bool fine = propagate(s);
+
+		if (interrupt_seen())
+			*steps = 0;
+		if (out_of_steps(s) || s->literal_count + s->origin_count > MEMORY_MAX)
 			return SOLVER_UNDECIDED;
-		if (!propagate(s)) {
+		if (!fine) {
 			if (s->level_start.count == 0) {
 				give_up(s);
 				break;

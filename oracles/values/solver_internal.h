@@ -86,10 +86,23 @@ struct solver {
 	uint32_t *mark, *back_mark, mark_now;
 	uint32_t *parent, *back_parent; /* by node: edge */
 	struct ids queue, back_queue, region, places;
+	size_t anti_count;  /* anti edges present, when they are not like others */
+	size_t free_count;  /* free edges present */
+	/* Anti edges present whose end is placed before their start: only these can be closed to a
+	 * cycle by what follows the order. */
+	struct ids back;
+	uint32_t *back_at; /* by edge: its place in `back`; SOLVER_NONE */
+	size_t back_capacity, back_count;
 	struct ids base;    /* edges without literals, not yet in the graph */
 	uint64_t *priority; /* by node: before the first run */
 	uint64_t *steps;
 };
+
+/* Nothing is left: what is going on may be left as it is, the answer is undecided. */
+static inline bool out_of_steps(const struct solver *s)
+{
+	return *s->steps == 0;
+}
 
 static inline void count_steps(struct solver *s, uint64_t steps)
 {
@@ -114,7 +127,7 @@ static inline void blame_begin(struct solver *s)
 bool solver_graph_add(struct solver *s, uint32_t e);
 /* Takes it out; edges go in the reverse order of their coming. */
 void solver_graph_remove(struct solver *s, uint32_t e);
-/* The edges without literals; false as above. */
+/* The edges without literals; false as above.  Some may be left when the steps are used up. */
 bool solver_graph_base(struct solver *s);
 
 #endif

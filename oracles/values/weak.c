@@ -638,7 +638,67 @@ static void report(struct weak *w, const struct graph *graph, enum weak_level le
 	cycles_release(&cycles);
 }
 
-static bool holds(struct weak *w, enum weak_level level, uint32_t examples, struct verdict *out)
+/* The shortest cycle through the first node of the smallest component: the first violation is
+ * enough. */
+static void report_first(
+	struct weak *w, const struct graph *graph, enum weak_level level, struct verdict *out)
+{
+	uint32_t *component = mem_realloc(NULL, graph->node_count, sizeof(*component));
+	uint32_t *parent = mem_realloc(NULL, graph->node_count, sizeof(*parent)); /* edge */
+	uint32_t *from = mem_realloc(NULL, graph->node_count, sizeof(*from));
+	uint32_t *queue = mem_realloc(NULL, graph->node_count, sizeof(*queue)), tail = 0;
+	uint32_t count = graph_components(graph, GRAPH_MASK_ALL, component), best = 0, root = 0;
+	uint32_t *size = mem_zero(count, sizeof(*size)), last = GRAPH_NONE;
+	struct cycle cycle = {.class = CYCLE_G2_ITEM, .order = CYCLE_SESSION};
+
+	for (uint32_t n = 0; n < graph->node_count; n++) {
+		parent[n] = GRAPH_NONE;
+		if (component[n] != GRAPH_NONE)
+			size[component[n]]++;
+	}
+	for (uint32_t c = 1; c < count; c++)
+		best = size[c] < size[best] ? c : best;
+	while (component[root] != best)
+		root++;
+	queue[tail++] = root;
+	for (uint32_t at = 0; last == GRAPH_NONE; at++) {
+		uint32_t n = queue[at];
+
+		for (uint32_t e = graph->head[n]; e < graph->head[n + 1]; e++) {
+			uint32_t to = graph->to[e];
+
+			if (component[to] != best || parent[to] != GRAPH_NONE)
+				continue;
+			parent[to] = e;
+			from[to] = n;
+			queue[tail++] = to;
+			last = to == root ? n : last;
+		}
+	}
+	cycle.steps = mem_realloc(NULL, tail, sizeof(*cycle.steps));
+	for (uint32_t n = root; cycle.length == 0 || n != root; n = from[n]) {
+		uint32_t e = parent[n];
+
+		cycle.steps[cycle.length++] = (struct cycle_step){
+			from[n], n, graph->detail[e], (enum graph_kind)graph->kind[e]};
+	}
+	for (uint32_t i = 0; i < cycle.length / 2; i++) {
+		struct cycle_step swap = cycle.steps[i];
+
+		cycle.steps[i] = cycle.steps[cycle.length - 1 - i];
+		cycle.steps[cycle.length - 1 - i] = swap;
+	}
+	report_cycle(w->f, &cycle, CLASS_LEVEL, weak_names[level], true, out);
+	free(cycle.steps);
+	free(size);
+	free(component);
+	free(parent);
+	free(from);
+	free(queue);
+}
+
+static bool holds(struct weak *w, enum weak_level level, uint32_t examples, bool first,
+	struct verdict *out)
 {
 	struct graph graph;
 	uint8_t *inside;
@@ -661,13 +721,15 @@ static bool holds(struct weak *w, enum weak_level level, uint32_t examples, stru
 	free(inside);
 	graph_build(&graph, &w->g);
 	acyclic = graph_is_acyclic(&graph, GRAPH_MASK_ALL);
-	if (!acyclic)
+	if (!acyclic && first)
+		report_first(w, &graph, level, out);
+	else if (!acyclic)
 		report(w, &graph, level, examples, out);
 	graph_release(&graph);
 	return acyclic;
 }
 
-void weak_judge(const struct facts *f, enum weak_level strongest, uint32_t examples,
+void weak_judge(const struct facts *f, enum weak_level strongest, uint32_t examples, bool first,
 	enum level_answer answers[WEAK_LEVEL_COUNT], struct verdict *out)
 {
 	struct weak w = {.f = f, .v = f->v, .initial = f->v->txn_count};
@@ -676,6 +738,10 @@ void weak_judge(const struct facts *f, enum weak_level strongest, uint32_t examp
 			    a[ANOMALY_GARBAGE].count || a[ANOMALY_FUTURE].count || f->own_missed;
 	bool ambiguous = f->reads_ambiguous > 0;
 
+	for (int l = 0; first && l < WEAK_LEVEL_COUNT; l++)
+		answers[l] = l == (int)strongest && inconsistent ? LEVEL_FAILS : LEVEL_UNDECIDED;
+	if (first && inconsistent)
+		return;
 	collect(&w);
 	/* The strongest first: when it holds, so do the others. */
 	for (int l = WEAK_LEVEL_COUNT - 1; l > (int)strongest; l--)
@@ -685,7 +751,9 @@ void weak_judge(const struct facts *f, enum weak_level strongest, uint32_t examp
 			answers[l] = answers[l + 1];
 			continue;
 		}
-		if (!holds(&w, (enum weak_level)l, examples, out) || inconsistent)
+		if (first && l < (int)strongest)
+			break;
+		if (!holds(&w, (enum weak_level)l, examples, first, out) || inconsistent)
 			answers[l] = LEVEL_FAILS;
 		else
 			answers[l] = ambiguous ? LEVEL_UNDECIDED : LEVEL_HOLDS;

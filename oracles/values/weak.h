@@ -26,8 +26,9 @@ enum weak_level { WEAK_RC, WEAK_RA, WEAK_CC };
 enum { WEAK_LEVEL_COUNT = 3 };
 
 /* Decides all of them up to `strongest`, with a witness for each that fails; undecided where a level
- * depends on which of several transactions wrote the value read.  Registers only. */
-void weak_judge(const struct facts *facts, enum weak_level strongest, uint32_t examples,
+ * depends on which of several transactions wrote the value read.  Registers only.
+ * `first`: one violation of `strongest` is enough; when there is one, the others stay undecided. */
+void weak_judge(const struct facts *facts, enum weak_level strongest, uint32_t examples, bool first,
 	enum level_answer answers[WEAK_LEVEL_COUNT], struct verdict *out);
 
 #endif

@@ -84,7 +84,7 @@ static void judge(enum import_format format, const char *path, const char *name)
 
 	if (!import_path(format, path, &v, &err))
 		BUG("%s", err.text);
-	facts_find(&f, &v);
+	facts_find(&f, &v, false);
 	measure(&f, name, MODEL_PL_3);
 	measure(&f, name, MODEL_PL_SI);
 	facts_release(&f);

@@ -5,7 +5,8 @@
  *	bench_values [TXNS [NAME...]]    default 1000000, all; also a tenth of it, for growth
  *	bench_values TXNS write NAME     the history of that name to standard output; also
  *	                                 strong-serial-PERCENT[-SEED],
- *strong-snapshots-PERCENT[-SEED]
+ *	                                 strong-snapshots-PERCENT[-SEED],
+ *	                                 WORD=NUMBER,...: registers (write_own() has the words)
  *
  * The end is a table of all limits with what was measured against them, in this run.  What other
  * tools need is from their runs on another machine of the same kind: Elle 102 CPU seconds and 6.9
@@ -312,6 +313,50 @@ static bool write_strong(const char *name, uint32_t txns)
 	return true;
 }
 
+/* keys=100,reads=30,...: to standard output; false: not such a name. */
+static bool write_own(const char *name, uint32_t txns)
+{
+	struct history_shape h = strong_shape(STORE_SERIAL, 50);
+	char *text, *word, *rest;
+
+	if (!strchr(name, '='))
+		return false;
+	h.txns = txns;
+	rest = text = strdup(name);
+	while ((word = strsep(&rest, ","))) {
+		char what[16];
+		unsigned n;
+
+		if (sscanf(word, "%15[a-z]=%u", what, &n) != 2)
+			BUG("%s: a word, = and a number", word);
+		if (strcmp(what, "keys") == 0)
+			h.keys = n;
+		else if (strcmp(what, "sessions") == 0)
+			h.processes = n;
+		else if (strcmp(what, "ops") == 0)
+			h.ops_max = n;
+		else if (strcmp(what, "reads") == 0)
+			h.read_percent = n;
+		else if (strcmp(what, "same") == 0)
+			h.same_percent = n;
+		else if (strcmp(what, "zipf") == 0)
+			h.zipf = n;
+		else if (strcmp(what, "snapshots") == 0)
+			h.store = n ? STORE_SNAPSHOT : STORE_SERIAL;
+		else if (strcmp(what, "none") == 0)
+			h.store = n ? STORE_NONE : h.store;
+		else if (strcmp(what, "bysession") == 0)
+			h.by_session = n;
+		else if (strcmp(what, "seed") == 0)
+			h.seed = n;
+		else
+			BUG("%s: not a word of a shape", what);
+	}
+	free(text);
+	history_write(&h, stdout);
+	return true;
+}
+
 static bool wanted(int argc, char **argv, const char *name)
 {
 	for (int i = 2; i < argc; i++) {
@@ -341,7 +386,8 @@ int main(int argc, char **argv)
 	double cpu[ARRAY_LEN(shapes)] = {0};
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (argc == 4 && strcmp(argv[2], "write") == 0 && write_strong(argv[3], txns))
+	if (argc == 4 && strcmp(argv[2], "write") == 0 &&
+		(write_own(argv[3], txns) || write_strong(argv[3], txns)))
 		return 0;
 	for (size_t i = 0; i < ARRAY_LEN(shapes); i++) {
 		const struct shape *shape = &shapes[i];

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bench/histories.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 
-enum { OPS_MAX = 16 };
+enum { OPS_MAX = 128 };
 
 struct cell {
 	uint32_t *values;
@@ -42,6 +44,7 @@ struct sim {
 	uint32_t names;
 	size_t cell_capacity;
 	struct process *processes;
+	double *share; /* zipf: of the first keys together */
 	uint64_t now, state;
 	uint32_t index, started, next_txn;
 };
@@ -63,6 +66,27 @@ static uint32_t fresh_name(struct sim *s)
 	return s->names++;
 }
 
+static void make_shares(struct sim *s)
+{
+	double sum = 0;
+
+	s->share = mem_zero(s->shape->keys, sizeof(*s->share));
+	for (uint32_t k = 0; k < s->shape->keys; k++)
+		s->share[k] = sum += pow(k + 1, -0.99);
+	for (uint32_t k = 0; k < s->shape->keys; k++)
+		s->share[k] /= sum;
+}
+
+static uint32_t roll_key(struct sim *s)
+{
+	double x;
+
+	if (!s->shape->zipf)
+		return roll(s, s->shape->keys);
+	x = roll(s, 1u << 30) / (double)(1u << 30);
+	return FIRST_WHERE(k, 0, s->shape->keys - 1, s->share[k] > x);
+}
+
 static void begin(struct sim *s, struct process *p)
 {
 	const struct history_shape *shape = s->shape;
@@ -75,13 +99,15 @@ static void begin(struct sim *s, struct process *p)
 	s->started++;
 	for (uint32_t i = 0; i < p->count; i++) {
 		struct op *op = &p->ops[i];
-		uint32_t slot = roll(s, shape->keys);
+		uint32_t slot = roll_key(s);
 
 		op->read = roll(s, 100) < shape->read_percent;
 		op->name = s->active[slot];
 		if (op->read)
 			continue;
 		op->value = ++s->cells[op->name].writes;
+		if (shape->same_percent && roll(s, 100) < shape->same_percent)
+			op->value = 1 + roll(s, op->value);
 		if (shape->writes_per_key && op->value >= shape->writes_per_key)
 			s->active[slot] = fresh_name(s);
 	}
@@ -277,6 +303,8 @@ void history_write(const struct history_shape *shape, FILE *out)
 	for (uint32_t i = 0; shape->by_session && i < shape->processes; i++)
 		s.processes[i].lines =
 			open_memstream(&s.processes[i].text, &s.processes[i].text_len);
+	if (shape->zipf)
+		make_shares(&s);
 	while (s.started < shape->txns || busy) {
 		step(&s, roll(&s, shape->processes));
 		busy = s.started < shape->txns;
@@ -294,5 +322,6 @@ void history_write(const struct history_shape *shape, FILE *out)
 	}
 	free(s.cells);
 	free(s.active);
+	free(s.share);
 	free(s.processes);
 }

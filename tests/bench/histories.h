@@ -25,6 +25,8 @@ struct history_shape {
 	uint32_t ops_max;        /* a transaction has 1 to ops_max */
 	uint32_t read_percent;
 	uint32_t fail_percent; /* aborted for no reason */
+	uint32_t same_percent; /* writes of a value that was written before */
+	bool zipf;             /* keys by Zipf's law (exponent 0.99), not all alike */
 	bool by_session;       /* registers: one session after the other, not as they ended */
 	uint64_t seed;
 };

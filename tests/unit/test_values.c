@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "import/import.h"
+#include "random.h"
 #include "values/check.h"
 
 static const char *const plain_levels[] = {
@@ -481,6 +482,141 @@ START_TEST(other_tools_tests)
 }
 END_TEST
 
+static void judge_with(enum import_format format, const char *text,
+	const struct values_options *options, struct values *v, struct verdict *out)
+{
+	struct err err = {0};
+
+	ck_assert_msg(import_memory(format, "in", span_str(text), 0, v, &err), "%s", err.text);
+	verdict_init(out);
+	values_judge(v, options, out);
+}
+
+/* elle-cli's example: Elle finds nothing wrong with a value that no transaction wrote. */
+START_TEST(unwritten_values)
+{
+	static const char text[] = "{:type :invoke :process 0 :value [[:w :x 2]]}\n" OK(0, "[:w :x 2]")
+		"{:type :invoke :process 0 :value [[:r :x nil]]}\n" OK(0, "[:r :x 3]")
+		"{:type :invoke :process 0 :value [[:r :x nil]]}\n" OK(0, "[:r :x 2]");
+	struct values_options any = {.any_initial = true};
+	struct values v;
+	struct verdict verdict;
+	char got[16];
+
+	judge(IMPORT_ELLE, text, &v, &verdict);
+	answers(&verdict, "", plain_levels, got);
+	ck_assert_str_eq(got, "+-----");
+	ck_assert(strstr(verdict.findings[0].explanation.ptr, "--initial=any") != NULL);
+	verdict_release(&verdict);
+	values_release(&v);
+	judge_with(IMPORT_ELLE, text, &any, &v, &verdict);
+	answers(&verdict, "strong-", plain_levels, got);
+	ck_assert_str_eq(got, "++++++");
+	ck_assert_uint_eq(verdict.finding_count, 0);
+	verdict_release(&verdict);
+	values_release(&v);
+	/* What other reads and writes show, they show still; lists have no such values. */
+	judge_with(IMPORT_ELLE,
+		OK(0, "[:r :x 1] [:r :y 7] [:w :y 1]") OK(1, "[:r :y 1] [:r :z 8] [:w :x 1]"), &any, &v,
+		&verdict);
+	answers(&verdict, "", plain_levels, got);
+	ck_assert_str_eq(got, "+-----");
+	verdict_release(&verdict);
+	values_release(&v);
+	judge_with(IMPORT_ELLE, OK(0, "[:r :x [7]]"), &any, &v, &verdict);
+	ck_assert_uint_eq(verdict.finding_count, 1);
+	verdict_release(&verdict);
+	values_release(&v);
+}
+END_TEST
+
+/* Of what was asked for one violation is found, and nothing that is not there. */
+START_TEST(first_violation)
+{
+	static const char skew[] = "w(1,1,0,1)\nw(2,1,0,1)\nr(1,1,1,2)\nw(2,2,1,2)\nr(2,1,2,3)\nw(1,2,2,3)\n";
+	static const char stale[] = "w(1,1,0,1)\nw(2,1,0,1)\nr(1,1,1,2)\nr(2,0,1,2)\n";
+	struct values_options options = {.first = true};
+	struct values v;
+	struct verdict verdict;
+
+	judge_with(IMPORT_PLUME, skew, &options, &v, &verdict);
+	ck_assert_uint_eq(verdict.finding_count, 1);
+	ck_assert_int_eq(answer_of(&verdict, "", "strong-session-PL-3"), '-');
+	ck_assert_ptr_nonnull(verdict.note);
+	verdict_release(&verdict);
+	values_release(&v);
+	options.level = "be-RA";
+	judge_with(IMPORT_PLUME, stale, &options, &v, &verdict);
+	ck_assert_uint_eq(verdict.finding_count, 1);
+	ck_assert_int_eq(answer_of(&verdict, "", "be-RA"), '-');
+	ck_assert_uint_eq(verdict.findings[0].edge_count, 2);
+	verdict_release(&verdict);
+	values_release(&v);
+	judge_with(IMPORT_PLUME, skew, &options, &v, &verdict);
+	ck_assert_uint_eq(verdict.finding_count, 0);
+	ck_assert_int_eq(answer_of(&verdict, "", "be-RA"), '+');
+	verdict_release(&verdict);
+	values_release(&v);
+}
+END_TEST
+
+enum { LONG_TXNS = 25000, LONG_SESSIONS = 20, LONG_KEYS = 5000, LONG_OPS = 8 };
+
+/* Transactions one after the other, sessions in turn, written session by session; with `stale` one
+ * read of an older version near the end. */
+static void long_history(struct buf *out, bool stale)
+{
+	static uint32_t now[LONG_KEYS], older[LONG_KEYS];
+	struct buf sessions[LONG_SESSIONS], empty = BUF_INIT;
+	struct random random = {3};
+
+	memset(now, 0, sizeof(now));
+	for (uint32_t s = 0; s < LONG_SESSIONS; s++)
+		sessions[s] = empty;
+	for (uint32_t t = 1; t <= LONG_TXNS; t++) {
+		uint32_t s = (uint32_t)random_below(&random, LONG_SESSIONS);
+
+		for (int i = 0; i < LONG_OPS; i++) {
+			uint32_t key = (uint32_t)(i * LONG_KEYS + random_below(&random, LONG_KEYS)) /
+				       LONG_OPS;
+			bool late = stale && t > LONG_TXNS - 100 && older[key];
+
+			if (random_below(&random, 2)) {
+				buf_printf(&sessions[s], "r(%u,%u,%u,%u)\n", key,
+					late ? older[key] : now[key], s, t);
+				stale &= !late;
+			} else {
+				older[key] = now[key];
+				now[key] = t;
+				buf_printf(&sessions[s], "w(%u,%u,%u,%u)\n", key, t, s, t);
+			}
+		}
+	}
+	for (uint32_t s = 0; s < LONG_SESSIONS; s++) {
+		buf_add(out, sessions[s].data, sessions[s].len);
+		buf_release(&sessions[s]);
+	}
+}
+
+/* What small histories have decided, long ones have too, by default. */
+START_TEST(long_histories)
+{
+	for (int stale = 0; stale < 2; stale++) {
+		struct values_options options = {.level = "strong-session-PL-3"};
+		struct buf text = BUF_INIT;
+		struct values v;
+		struct verdict verdict;
+
+		long_history(&text, stale);
+		judge_with(IMPORT_PLUME, text.data, &options, &v, &verdict);
+		ck_assert_int_eq(answer_of(&verdict, "", "strong-session-PL-3"), stale ? '-' : '+');
+		verdict_release(&verdict);
+		values_release(&v);
+		buf_release(&text);
+	}
+}
+END_TEST
+
 UNIT_MAIN("values", lists_without_anomaly, ids, classic_lists, elle_paper, sessions_and_time,
 	classic_registers, closed_predicates, cursor_and_monotonic_view, session_guarantees,
-	open_orders, plume_patterns, other_tools_tests)
+	open_orders, plume_patterns, other_tools_tests, unwritten_values, first_violation, long_histories)

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "values/reach.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* Chains that are tried at first; numbers of a row come in full registers. */
+enum { CHAINS_FIRST = 64, ROW_STEP = 16 };
+
+/* Everything before one event is before the other, too. */
+static void raise_row(int16_t *to, const int16_t *from, size_t width)
+{
+	for (size_t i = 0; i < width; i++)
+		to[i] = to[i] > from[i] ? to[i] : from[i];
+}
+
+/* What comes after n hears of it. */
+static void push_row(struct reach *r, const struct reach_edges *edges, uint32_t n)
+{
+	const int16_t *row = r->clock + n * r->width;
+	uint32_t chain = r->chain[n / r->events];
+
+	for (uint32_t i = edges->head[n]; i < edges->head[n + 1]; i++) {
+		int16_t *to = r->clock + edges->all->edges[edges->out[i]].to * r->width;
+
+		raise_row(to, row, r->width);
+		if (to[chain] <= r->place[n])
+			to[chain] = (int16_t)(r->place[n] + 1);
+	}
+}
+
+/* A chain that ends before the transaction begins: its session's, or the first. */
+static uint32_t find_chain(
+	const struct reach *r, const uint32_t *before, const int16_t *length, uint32_t t)
+{
+	const int16_t *row = r->clock + t * r->events * r->width;
+
+	if (before[t] != VALUES_NONE) {
+		uint32_t c = r->chain[before[t]];
+
+		if (row[c] == length[c] && length[c] < REACH_CHAIN_MAX)
+			return c;
+	}
+	for (uint32_t c = 0; c < r->chain_count; c++) {
+		if (row[c] == length[c] && length[c] < REACH_CHAIN_MAX)
+			return c;
+	}
+	return r->chain_count;
+}
+
+/* Chains, at most `width` of them.  False: there are more. */
+static bool plan_chains(struct reach *r, const struct reach_edges *edges, const uint8_t *counts,
+	const uint32_t *before, size_t width)
+{
+	int16_t *length = mem_zero(width, sizeof(*length));
+	bool enough = true;
+
+	r->width = width;
+	r->chain_count = 0;
+	r->chain = mem_zero(r->node_count / r->events + 1, sizeof(*r->chain));
+	r->place = mem_zero(r->node_count, sizeof(*r->place));
+	r->clock = mem_zero(r->node_count * width + 1, sizeof(*r->clock));
+	for (uint32_t at = 0; at < r->node_count && enough; at++) {
+		uint32_t n = edges->order[at], t = n / r->events;
+
+		if (!counts[t])
+			continue; /* without edges */
+		if (n % r->events == 0) {
+			uint32_t c = find_chain(r, before, length, t);
+
+			enough = c < width;
+			if (!enough)
+				break;
+			r->chain_count += c == r->chain_count;
+			r->chain[t] = c;
+			for (uint32_t e = 0; e < r->events; e++)
+				r->place[t * r->events + e] = length[c]++;
+		}
+		push_row(r, edges, n);
+	}
+	free(length);
+	return enough;
+}
+
+static void drop_chains(struct reach *r)
+{
+	free(r->chain);
+	free(r->place);
+	free(r->clock);
+	r->chain = NULL;
+	r->place = r->clock = NULL;
+}
+
+bool reach_plan(struct reach *r, const struct reach_edges *edges, uint32_t node_count,
+	uint32_t events, const uint8_t *counts, const uint32_t *before, uint64_t bytes)
+{
+	size_t words = ((size_t)node_count + 63) / 64;
+	size_t most = words * sizeof(uint64_t) / sizeof(int16_t);
+
+	*r = (struct reach){.node_count = node_count, .events = events};
+	most = most > CHAINS_FIRST ? most : CHAINS_FIRST;
+	for (size_t width = CHAINS_FIRST; width <= most; width *= 4) {
+		if (node_count * width * sizeof(int16_t) > bytes)
+			return false;
+		if (plan_chains(r, edges, counts, before, width)) {
+			size_t used = (r->chain_count + ROW_STEP - 1) / ROW_STEP * ROW_STEP;
+
+			r->width = used < width ? used : width;
+			return true;
+		}
+		drop_chains(r);
+	}
+	if (node_count * words * sizeof(uint64_t) > bytes)
+		return false;
+	r->width = words;
+	r->bits = mem_realloc(NULL, node_count * words, sizeof(uint64_t));
+	return true;
+}
+
+void reach_release(struct reach *r)
+{
+	drop_chains(r);
+	free(r->bits);
+	r->bits = NULL;
+}
+
+static uint64_t close_chains(struct reach *r, const struct reach_edges *edges)
+{
+	memset(r->clock, 0, r->node_count * r->width * sizeof(*r->clock));
+	for (uint32_t at = 0; at < r->node_count; at++)
+		push_row(r, edges, edges->order[at]);
+	return (edges->all->count + r->node_count) * (r->width / 4 + 1);
+}
+
+static uint64_t close_bits(struct reach *r, const struct reach_edges *edges)
+{
+	uint64_t work = 0;
+
+	memset(r->bits, 0, r->node_count * r->width * sizeof(*r->bits));
+	for (uint32_t at = r->node_count; at-- > 0;) {
+		uint32_t n = edges->order[at];
+		uint64_t *row = r->bits + n * r->width;
+
+		for (uint32_t i = edges->head[n]; i < edges->head[n + 1]; i++) {
+			uint32_t to = edges->all->edges[edges->out[i]].to;
+			const uint64_t *other = r->bits + to * r->width;
+
+			if (row[to / 64] >> to % 64 & 1)
+				continue; /* it and all after it are there */
+			for (size_t w = 0; w < r->width; w++)
+				row[w] |= other[w];
+			work += r->width;
+			row[to / 64] |= (uint64_t)1 << to % 64;
+		}
+	}
+	return work;
+}
+
+uint64_t reach_close(struct reach *r, const struct reach_edges *edges)
+{
+	return r->chain ? close_chains(r, edges) : close_bits(r, edges);
+}
+
+size_t reach_size(const struct reach *r)
+{
+	return r->node_count * r->width * (r->chain ? sizeof(*r->clock) : sizeof(*r->bits));
+}
+
+void *reach_save(const struct reach *r)
+{
+	return mem_dup(r->chain ? (const void *)r->clock : (const void *)r->bits, reach_size(r));
+}
+
+void reach_restore(struct reach *r, const void *saved)
+{
+	memcpy(r->chain ? (void *)r->clock : (void *)r->bits, saved, reach_size(r));
+}
