@@ -10,6 +10,7 @@ static const struct command *const commands[] = {
 	&explain_command,
 	&export_command,
 	&import_command,
+	&reduce_command,
 	&report_command,
 	&show_command,
 	&stats_command,

@@ -11,55 +11,13 @@
 #include "common/known/signature.h"
 #include "common/known/violations.h"
 #include "common/merge_findings.h"
+#include "common/shape.h"
 #include "mvcc/mvcc.h"
 #include "reduce/script.h"
 
 const char *const failure_same_words[] = {"class", "shape", "known", "output", NULL};
 
 /* ---- findings as failures ---- */
-
-static void print_kind(const struct finding *f, struct buf *out)
-{
-	buf_printf(out, "%s %s %s %s", finding_oracle_name(f->oracle), finding_name(f), severity_name(f->severity),
-		f->level ? f->level : "-");
-}
-
-/* The kinds of a cycle's dependencies, from the one on that makes the text smallest. */
-static void print_cycle(const struct finding *f, struct buf *out)
-{
-	struct buf best = BUF_INIT, text = BUF_INIT;
-
-	for (uint32_t first = 0; first < f->edge_count; first++) {
-		buf_clear(&text);
-		for (uint32_t i = 0; i < f->edge_count; i++)
-			buf_printf(&text, " %.*s", SPAN_ARG(f->edges[(first + i) % f->edge_count].kind));
-		if (!best.len || strcmp(text.data, best.data) < 0) {
-			buf_clear(&best);
-			buf_add_span(&best, buf_span(&text));
-		}
-	}
-	buf_add_span(out, buf_span(&best));
-	buf_release(&best);
-	buf_release(&text);
-}
-
-static void print_shape(const struct finding *f, struct buf *out)
-{
-	static const char *const words[] = {
-#define X(name, word) word,
-		FINDING_TRAITS(X)
-#undef X
-	};
-
-	print_kind(f, out);
-	if (f->rule)
-		buf_printf(out, " rule:%s", f->rule);
-	for (unsigned t = 0; t < FINDING_TRAIT_COUNT; t++)
-		if (f->traits & 1u << t)
-			buf_printf(out, " %s", words[t]);
-	if (f->edge_count)
-		print_cycle(f, out);
-}
 
 static void keep(char *out, size_t size, struct buf *text)
 {
@@ -74,9 +32,9 @@ static void fill(const struct finding *f, struct failure *out)
 	*out = (struct failure){.violation = f->severity == SEVERITY_VIOLATION};
 	memcpy(out->id, f->id, sizeof(out->id));
 	snprintf(out->class_, sizeof(out->class_), "%s", finding_name(f));
-	print_kind(f, &text);
+	finding_print_kind(f, &text);
 	keep(out->kind, sizeof(out->kind), &text);
-	print_shape(f, &text);
+	finding_print_shape(f, &text);
 	keep(out->shape, sizeof(out->shape), &text);
 	for (uint32_t i = 0; i < f->known_count; i++)
 		buf_printf(&text, "%s%s", i ? "," : "", f->known[i].id);

@@ -102,7 +102,7 @@ def bench(isorec, server, corpus, release, extra, results):
                 print(f"{release:14} {name:24} the padded case does not fail", flush=True)
                 continue
             small, out = b.reduce(padded, "--finding", kind, *extra)
-            figures = re.search(r"(\d+) executions, ([\d.]+) s", out.splitlines()[-3] if small else "")
+            figures = re.search(r"are left; (\d+) executions, ([\d.]+) s", out if small else "")
             if not figures:
                 print(f"{release:14} {name:24} not reduced: {out.strip().splitlines()[-1:]}", flush=True)
                 bad += 1

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* isotrace reduce: the smallest part of a history that shows the same anomaly, without a server. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/interrupt.h"
+#include "base/output.h"
+#include "commands/commands.h"
+#include "commands/input_format.h"
+#include "commands/output_path.h"
+#include "import/export.h"
+#include "report/reduce_history.h"
+
+/* In the order of enum export_format. */
+static const char *const to_words[] = {"elle", "plume", "dbcop", "json", NULL};
+static const char *const same_words[] = {"class", "shape", NULL};
+
+struct reduce_options {
+	int from, to, same;
+	uint64_t time;
+	const char *finding, *output;
+};
+
+static bool sink(void *context, struct buf *out)
+{
+	(void)context;
+	return output_write(out);
+}
+
+/* The format to write in: that of the history, where it can be written. */
+static bool choose_format(const struct reduce_options *o, enum export_format *out)
+{
+	static const struct {
+		enum import_format from;
+		enum export_format to;
+	} same[] = {{IMPORT_ELLE, EXPORT_ELLE}, {IMPORT_PLUME, EXPORT_PLUME}, {IMPORT_DBCOP, EXPORT_DBCOP}};
+
+	if (o->to >= 0) {
+		*out = (enum export_format)o->to;
+		return true;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(same); i++) {
+		if (same[i].from != from_format(o->from))
+			continue;
+		*out = same[i].to;
+		return true;
+	}
+	return false;
+}
+
+static enum exit_status reduce_values(const struct reduce_options *o, const char *path, enum export_format format)
+{
+	struct reduce_history_options options = {
+		.finding = o->finding, .by_class = o->same == 0, .time_ns = o->time};
+	struct reduce_history_summary summary;
+	struct values v = {0}, part = {0};
+	enum exit_status status = EXIT_STATUS_OK;
+	uint64_t begin = clock_mono_ns();
+	struct err err;
+
+	interrupt_watch();
+	if (!import_path(from_format(o->from), path, &v, &err) || !reduce_history(&v, &options, &part, &summary, &err) ||
+		(summary.found && !values_export(&part, format, sink, NULL, &err))) {
+		output_message("%s", err.text);
+		status = err_exit_status(&err);
+	} else if (!summary.found) {
+		output_message("%s: no anomaly%s%s: there is nothing to reduce", path, o->finding ? " of the class or id " : "",
+			o->finding ? o->finding : "");
+		status = EXIT_STATUS_INCOMPLETE;
+	} else {
+		output_message("%s: %s: %u of %u transactions, %u of %u keys are left (%u in the witness); %" PRIu64
+			       " parts judged, %.1f s%s",
+			path, summary.shape, part.txn_count, v.txn_count, part.key_count, v.key_count, summary.witness,
+			summary.tests, (double)(clock_mono_ns() - begin) / 1e9,
+			summary.whole ? "" : "; ended early: this is the best so far");
+		if (!summary.whole)
+			status = EXIT_STATUS_INCOMPLETE;
+	}
+	values_release(&part);
+	values_release(&v);
+	return status;
+}
+
+static enum exit_status reduce_run(const struct command *command, int argc, char **argv)
+{
+	struct reduce_options o = {.to = -1, .same = 1};
+	enum export_format format;
+	enum exit_status status;
+	struct err err;
+	char **args;
+	int count;
+
+	if (!command_parse(command, &o, argc, argv, &args, &count, &status))
+		return status;
+	if (count != 1)
+		return command_misused(command, count ? "one history at a time" : "which history?");
+	o.from = from_resolve(o.from, args[0]);
+	if (o.from == FROM_TRACE)
+		return command_misused(command,
+			"%s does not begin like the history of a known tool: give --from FORMAT; isorec reduce takes traces", args[0]);
+	if (!choose_format(&o, &format))
+		return command_misused(command, "a history of %s cannot be written: give --to elle, plume, dbcop or json",
+			import_format_name(from_format(o.from)));
+	if (!target_open(o.output, (const char *const *)args, 1, &err))
+		return command_failed(command, &err);
+	return reduce_values(&o, args[0], format);
+}
+
+static const struct option_def reduce_table[] = {
+	{.name = "finding",
+		.argument = "CLASS|ID",
+		OPTION_STRING(struct reduce_options, finding),
+		.preset = "the gravest",
+		.help = "which anomaly, as isotrace check names it"},
+	{.name = "same",
+		.argument = "HOW",
+		OPTION_CHOICE(struct reduce_options, same),
+		.choices = same_words,
+		.preset = "shape",
+		.help = "what must stay: the class and the level; or also the kinds of dependencies of its cycle, in order"},
+	{.name = "time",
+		.argument = "TIME",
+		OPTION_DURATION(struct reduce_options, time),
+		.preset = "no end",
+		.help = "stop after so long, and write the best"},
+	{.name = "from",
+		.argument = "FORMAT",
+		OPTION_CHOICE(struct reduce_options, from),
+		.choices = from_words,
+		.preset = "auto",
+		.help = FROM_HELP},
+	{.name = "to",
+		.argument = "FORMAT",
+		OPTION_CHOICE(struct reduce_options, to),
+		.choices = to_words,
+		.preset = "that of the history",
+		.help = "Elle's EDN, Plume's text, dbcop's bincode, or JSON lines"},
+	TARGET_OPTION(struct reduce_options, output),
+	OPTION_END,
+};
+
+static const struct command_example examples[] = {
+	{"reduce history.edn -o small.edn", "of Elle's history what its anomaly needs"},
+	{"reduce --finding G-single --time 1m hist.txt", "one class, for a minute at most"},
+	{NULL, NULL},
+};
+
+const struct command reduce_command = {
+	.name = "reduce",
+	.summary = "cuts a history down to what its anomaly needs",
+	.arguments = "HISTORY",
+	.description = "Judges another tool's history, and looks for the fewest transactions, keys and operations\n"
+		       "that show the same anomaly. Values of the transactions that are left out are taken out of\n"
+		       "what the others read. No server is needed; isorec reduce takes scenarios and traces.",
+	.exit_status = "  0  reduced\n"
+		       "  2  wrong usage\n"
+		       "  3  the history shows no such anomaly, or the time was over: the best so far is written\n"
+		       "  4  the history cannot be read, or the format cannot hold it\n"
+		       "  5  a bug in isotrace; the message says what to report",
+	.options = reduce_table,
+	.examples = examples,
+	.run = reduce_run,
+	.files = true,
+};
