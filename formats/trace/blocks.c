@@ -15,6 +15,7 @@ static void block_reset(struct block *block, uint32_t producer)
 	block->next = NULL;
 	memset(&block->head, 0, sizeof(block->head));
 	block->head.info.producer = producer;
+	block->born_ns = clock_mono_ns();
 	buf_clear(&block->body);
 	memset(buf_reserve(&block->body, SEGMENT_ROOM), 0, SEGMENT_ROOM);
 	block->body.len = SEGMENT_ROOM;

@@ -330,7 +330,7 @@ enum txn_level {
 	F(u64, at)                                                                               \
 	F(u64, begin)                                                                            \
 	F(u32, producer)                                                                         \
-	F(str, reason)  /* waited, dropped, stopped, rotated */                                  \
+	F(str, reason)  /* waited, late, dropped, stopped, rotated */                            \
 	F(u64, records) /* lost; 0 when the producer only waited; for rotated, all that were     \
 			   removed since the trace began */                                      \
 	F(u64, bytes)                                                                            \

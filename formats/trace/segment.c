@@ -420,6 +420,13 @@ bool segment_sync(struct segment *segment, struct err *err)
 	return err_set_errno(err, errno, "cannot flush %s to the disk", segment->path);
 }
 
+void segment_cut(struct segment *segment, uint64_t size)
+{
+	if (segment->cuttable && segment->fd >= 0 &&
+		segment->io->truncate(segment->io->data, segment->fd, size) == 0)
+		segment->offset = size;
+}
+
 bool segment_end(struct segment *segment, bool sync, struct err *err)
 {
 	bool ok = !sync || segment->fd < 0 || segment_sync(segment, err);

@@ -88,6 +88,8 @@ bool segment_footer(struct segment *segment, struct segment_codec *codec, const 
  * them with its next commit. */
 void segment_start_writing(struct segment *segment);
 bool segment_sync(struct segment *segment, struct err *err) MUST_CHECK;
+/* Takes away what was appended after `size`. */
+void segment_cut(struct segment *segment, uint64_t size);
 /* Closes the file; the counters stay. */
 bool segment_end(struct segment *segment, bool sync, struct err *err) MUST_CHECK;
 void segment_release(struct segment *segment);

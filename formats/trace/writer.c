@@ -127,6 +127,8 @@ static void writer_free(struct trace_writer *writer)
 	pthread_mutex_destroy(&writer->lock);
 	pthread_cond_destroy(&writer->work);
 	pthread_cond_destroy(&writer->room);
+	pthread_cond_destroy(&writer->sync_work);
+	pthread_cond_destroy(&writer->sync_done);
 	free(writer->old);
 	free(writer->path);
 	free(writer);
@@ -150,6 +152,8 @@ static struct trace_writer *writer_new(const char *path, const struct trace_writ
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&writer->work, &attr);
 	pthread_cond_init(&writer->room, &attr);
+	pthread_cond_init(&writer->sync_work, &attr);
+	pthread_cond_init(&writer->sync_done, &attr);
 	pthread_condattr_destroy(&attr);
 	segment_init(&writer->segment, options->io);
 	pack_facts(&writer->facts, options->facts);
@@ -165,6 +169,15 @@ static struct trace_writer *writer_new(const char *path, const struct trace_writ
 	return writer;
 }
 
+static void stop_syncing(struct trace_writer *writer)
+{
+	pthread_mutex_lock(&writer->lock);
+	writer->sync_closing = true;
+	pthread_cond_signal(&writer->sync_work);
+	pthread_mutex_unlock(&writer->lock);
+	pthread_join(writer->sync_thread, NULL);
+}
+
 /* Signals are the program's business, not this thread's; and with SIGXFSZ and SIGPIPE blocked a
  * refused write comes back as an error. */
 static bool start_thread(struct trace_writer *writer, struct err *err)
@@ -174,7 +187,12 @@ static bool start_thread(struct trace_writer *writer, struct err *err)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	errnum = pthread_create(&writer->thread, NULL, writing_thread, writer);
+	errnum = pthread_create(&writer->sync_thread, NULL, syncing_thread, writer);
+	if (!errnum) {
+		errnum = pthread_create(&writer->thread, NULL, writing_thread, writer);
+		if (errnum)
+			stop_syncing(writer);
+	}
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (errnum)
 		return err_set_errno(err, errnum, "cannot start the trace writer's thread");
@@ -236,6 +254,8 @@ void trace_writer_stats(struct trace_writer *writer, struct trace_writer_stats *
 	pthread_mutex_lock(&writer->lock);
 	*out = writer->stats;
 	out->backlog_bytes = writer->queued_bytes;
+	if (writer->writing_ns && clock_mono_ns() - writer->writing_ns > writing_bound_ns(writer))
+		out->late_ns = clock_mono_ns() - writer->writing_ns;
 	pthread_mutex_unlock(&writer->lock);
 }
 
@@ -253,6 +273,7 @@ static bool end(struct trace_writer *writer, struct err *err)
 	pthread_cond_signal(&writer->work);
 	pthread_mutex_unlock(&writer->lock);
 	pthread_join(writer->thread, NULL);
+	stop_syncing(writer);
 	ok = writer->ended_well;
 	if (atomic_load(&writer->stopped) || writer->paused) {
 		err_set(err, writer->stop_why.code, "%s; %" PRIu64 " records were lost%s",

@@ -76,6 +76,9 @@ struct trace_writer_stats {
 	uint32_t segments;
 	bool stopped; /* by the policy or the disk */
 	bool paused;  /* until there is room on the disk again */
+	/* Past the flush interval: how long the oldest record waits for the disk now, 0: none does;
+	 * and the longest that one ever waited. */
+	uint64_t late_ns, late_ns_max;
 };
 
 struct trace_writer;

@@ -34,6 +34,15 @@ struct block {
 	struct block *next;
 	struct buf body; /* SEGMENT_ROOM free bytes, then records */
 	struct segment_block head;
+	uint64_t born_ns; /* when it began to be filled */
+};
+
+/* For the thread that syncs. */
+struct sync_request {
+	struct sync_request *next;
+	int fd;
+	char *path;
+	bool close; /* afterwards: the segment is rotated */
 };
 
 /* Records that did not make it, until a gap record tells of them. */
@@ -69,7 +78,7 @@ struct trace_writer {
 	bool directory;
 	_Atomic uint64_t next_seq;
 	_Atomic bool stopped; /* records are counted, and not kept */
-	pthread_t thread;
+	pthread_t thread, sync_thread;
 
 	pthread_mutex_t producers_lock;
 	struct trace_producer *producers;
@@ -87,6 +96,12 @@ struct trace_writer {
 	struct loss lost;   /* since the last gap record of the writer's own */
 	struct err stop_why;
 	struct context context;
+	uint64_t writing_ns; /* since when the background thread writes a block; 0: it does not */
+	pthread_cond_t sync_work, sync_done;
+	struct sync_request *sync_first, *sync_last;
+	unsigned sync_count; /* the one under way among them */
+	bool sync_closing, sync_failed;
+	struct err sync_err;
 
 	/* The background thread's. */
 	struct segment segment;
@@ -97,6 +112,7 @@ struct trace_writer {
 	struct loss removed; /* by --max-total, since the trace began */
 	uint32_t removed_last;
 	uint64_t watermark;
+	uint64_t late_ns, late_since; /* how long a record waited past the bound, and from when on */
 	uint64_t flush_ns, sync_ns; /* when the next is due */
 	bool failed;                /* the disk refused; only small records are still tried */
 	bool paused;                /* ... for want of room: it is tried again */
@@ -179,5 +195,22 @@ void writing_stop_locked(struct trace_writer *writer, const struct err *why);
 bool writing_open_segment(struct trace_writer *writer, uint32_t number, struct err *err) MUST_CHECK;
 /* The background thread: its argument is the writer. */
 void *writing_thread(void *arg);
+/* A record that waits longer than this for the disk is at risk past what was promised.  The flush
+ * interval, and time for a busy machine to come to it. */
+static inline uint64_t writing_bound_ns(const struct trace_writer *writer)
+{
+	enum { BUSY_MS = 200 };
+
+	return ((uint64_t)writer->options.flush_interval_ms + BUSY_MS) * 1000000u;
+}
+
+/* ---- sync_thread.c ---- */
+
+void *syncing_thread(void *arg);
+/* Has the segment synced without waiting for it.  close: it is rotated, and its descriptor goes. */
+void syncing_ask(struct trace_writer *writer, bool close);
+bool syncing_failed(struct trace_writer *writer, struct err *err);
+/* Until all that was asked for is done. */
+void syncing_wait(struct trace_writer *writer);
 
 #endif

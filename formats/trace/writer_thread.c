@@ -304,12 +304,28 @@ static bool remove_old(struct trace_writer *writer)
 	return write_gap(writer, "rotated", &writer->removed, 0, detail);
 }
 
+/* The last segment: a footer says that all before it is there, so it comes only once that is synced,
+ * and goes again if it cannot be. */
+static bool close_segment(struct trace_writer *writer, uint64_t before, struct err *err)
+{
+	struct segment *segment = &writer->segment;
+	bool sync = writer->options.sync != TRACE_SYNC_NEVER;
+
+	if (!sync || segment->fd < 0 || segment_sync(segment, err))
+		return segment_end(segment, false, err);
+	segment_cut(segment, before);
+	(void)!segment_end(segment, false, NULL);
+	return false;
+}
+
 static bool end_segment(struct trace_writer *writer, const char *reason, struct err *err)
 {
 	struct segment *segment = &writer->segment;
+	bool rotated = strcmp(reason, "rotated") == 0;
 	uint64_t before = segment->offset;
-	bool sync = writer->options.sync != TRACE_SYNC_NEVER;
 
+	if (!rotated && writer->options.sync != TRACE_SYNC_NEVER && !segment_sync(segment, err))
+		return false;
 	if (!segment_footer(
 		    segment, &writer->codec, reason, writing_seq(writer), writer->watermark, err))
 		return false;
@@ -317,7 +333,10 @@ static bool end_segment(struct trace_writer *writer, const char *reason, struct 
 	writer->stats.bytes_written += segment->offset - before;
 	writer->stats.blocks++;
 	pthread_mutex_unlock(&writer->lock);
-	return segment_end(segment, sync, err);
+	if (!rotated || writer->options.sync != TRACE_SYNC_INTERVAL)
+		return close_segment(writer, before, err);
+	syncing_ask(writer, true);
+	return true;
 }
 
 static bool rotate(struct trace_writer *writer)
@@ -445,8 +464,42 @@ static void sync_if_due(struct trace_writer *writer, uint64_t now)
 	if (writer->options.sync != TRACE_SYNC_INTERVAL || writer->failed || now < writer->sync_ns)
 		return;
 	writer->sync_ns = now + (uint64_t)writer->options.sync_interval_ms * 1000000u;
-	if (!segment_sync(&writer->segment, &err))
+	if (syncing_failed(writer, &err))
 		note_failure(writer, &err, true);
+	else if (writer->segment.fd >= 0 && writer->segment.cuttable)
+		syncing_ask(writer, false);
+}
+
+/* How long the block's first record waited, where that is past the bound. */
+static void note_late(struct trace_writer *writer, const struct block *block)
+{
+	uint64_t now = clock_mono_ns(), age = now - block->born_ns;
+
+	if (age <= writing_bound_ns(writer))
+		return;
+	if (!writer->late_ns)
+		writer->late_since = block->born_ns;
+	if (age > writer->late_ns)
+		writer->late_ns = age;
+	pthread_mutex_lock(&writer->lock);
+	if (age > writer->stats.late_ns_max)
+		writer->stats.late_ns_max = age;
+	pthread_mutex_unlock(&writer->lock);
+}
+
+/* Now that the disk is on time again, the trace says that it was not. */
+static void tell_late(struct trace_writer *writer)
+{
+	struct loss none = {.begin = writer->late_since};
+	char detail[128];
+
+	snprintf(detail, sizeof(detail),
+		"the disk was slow: records waited in memory for up to %" PRIu64
+		" ms; nothing was lost",
+		writer->late_ns / 1000000u);
+	writer->late_ns = 0;
+	if (!writer->failed)
+		(void)write_gap(writer, "late", &none, 0, detail);
 }
 
 /* What is due by the clock.  With writer->lock held, let go in between. */
@@ -482,9 +535,12 @@ static void process_queue(struct trace_writer *writer)
 	while (block) {
 		size_t memory = block_memory(block);
 
+		writer->writing_ns = block->born_ns;
 		pthread_mutex_unlock(&writer->lock);
 		process_block(writer, block);
+		note_late(writer, block);
 		pthread_mutex_lock(&writer->lock);
+		writer->writing_ns = 0;
 		writer->queued_bytes -= memory;
 		block_recycle_locked(writer, block);
 		pthread_cond_broadcast(&writer->room);
@@ -497,9 +553,13 @@ static void process_queue(struct trace_writer *writer)
  * again for so little; if not, the trace ends without a footer. */
 static bool finish(struct trace_writer *writer, struct err *err)
 {
-	bool stopped = atomic_load(&writer->stopped);
-	bool ok = true;
+	bool stopped, ok = true;
+	struct err why;
 
+	syncing_wait(writer);
+	if (!writer->failed && syncing_failed(writer, &why))
+		note_failure(writer, &why, true);
+	stopped = atomic_load(&writer->stopped);
 	if (writer->segment.fd < 0)
 		return false;
 	if (writer->stats.lost_records > writer->accounted)
@@ -527,6 +587,11 @@ void *writing_thread(void *arg)
 			(void)write_stop_gap(writer);
 			pthread_mutex_lock(&writer->lock);
 			continue;
+		}
+		if (UNLIKELY(writer->late_ns)) {
+			pthread_mutex_unlock(&writer->lock);
+			tell_late(writer);
+			pthread_mutex_lock(&writer->lock);
 		}
 		/* `closing` was seen before the queue was emptied: nothing can have come since. */
 		if (closing)

@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "proxy/systemd_notify.h"
 
-enum { ACCEPT_IN_TURN = 64, STATUS_INTERVAL_MS = 500, TROUBLE_INTERVAL_MS = 1000 };
+enum { ACCEPT_IN_TURN = 64, STATUS_INTERVAL_MS = 500, TROUBLE_INTERVAL_MS = 250 };
 
 void proxy_totals(const struct proxy *proxy, struct proxy_totals *out)
 {
@@ -167,6 +167,14 @@ static void say_trouble(const struct proxy *proxy, struct trace_writer_stats *to
 	else if (!now.paused && told->paused && !now.stopped)
 		proxy->say("there is room for the trace again: recording continues, %llu records were lost",
 			(unsigned long long)now.lost_records);
+	/* While it happens, and once it is over how long it was. */
+	if (now.late_ns && !told->late_ns)
+		proxy->say("the disk is slow: records wait since %llu ms, and are lost if the "
+			   "recorder is killed now",
+			(unsigned long long)now.late_ns / 1000000u);
+	else if (!now.late_ns && now.late_ns_max > told->late_ns_max)
+		proxy->say("the disk was slow: records waited for up to %llu ms",
+			(unsigned long long)now.late_ns_max / 1000000u);
 	*told = now;
 }
 

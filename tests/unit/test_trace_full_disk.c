@@ -24,6 +24,9 @@ struct gate {
 	int errnum;    /* what it says then */
 	bool short_writes;
 	bool sync_fails;
+	bool sync_waits; /* until it is not set any more */
+	uint64_t syncs;
+	uint64_t sync_good; /* so many, then they fail; 0: as sync_fails says */
 	struct random random;
 };
 
@@ -59,13 +62,20 @@ static ssize_t gate_write(void *data, int fd, const void *ptr, size_t len)
 static int gate_sync(void *data, int fd)
 {
 	struct gate *gate = data;
+	bool fails;
 
 	(void)fd;
-	if (gate->sync_fails) {
-		errno = EIO;
-		return -1;
-	}
-	return 0;
+	pthread_mutex_lock(&gate->lock);
+	gate->syncs++;
+	pthread_cond_broadcast(&gate->opened);
+	while (gate->sync_waits)
+		pthread_cond_wait(&gate->opened, &gate->lock);
+	fails = gate->sync_fails || (gate->sync_good && gate->syncs > gate->sync_good);
+	pthread_mutex_unlock(&gate->lock);
+	if (!fails)
+		return 0;
+	errno = EIO;
+	return -1;
 }
 
 static int gate_truncate(void *data, int fd, uint64_t size)
@@ -438,6 +448,130 @@ START_TEST(failing_sync_stops)
 }
 END_TEST
 
-UNIT_MAIN("trace_full_disk", drop_policy_tells_how_much, wait_policy_waits_then_drops, stop_policy_stops,
+/* A footer says that all before it is there. */
+START_TEST(failing_last_sync_takes_the_footer_away)
+{
+	for (unsigned good = 0; good < 2; good++) {
+		struct trace_writer_options options;
+		struct trace_producer *producer;
+		struct trace_writer *writer;
+		struct trace_io io;
+		struct gate gate;
+		struct seen seen;
+		struct err err;
+		char *dir = temp_dir(), *path = temp_path(dir, "trace");
+
+		gate_init(&gate, &io);
+		gate.sync_good = good;
+		gate.sync_fails = good == 0;
+		trace_writer_defaults(&options);
+		options.sync_interval_ms = 1000000;
+		options.io = &io;
+		writer = open_writer(path, &options);
+		producer = trace_producer_open(writer);
+		numbered_emit(producer, 0, 0);
+		trace_producer_close(producer);
+		ck_assert(!trace_writer_close(writer, &err));
+		ck_assert_int_eq(err.errnum, EIO);
+		see(path, true, &seen);
+		ck_assert_uint_eq(seen.footers, 0);
+		ck_assert_uint_eq(seen.notes, 1);
+		ck_assert(!seen.totals.clean);
+		free(path);
+		temp_dir_remove(dir);
+	}
+}
+END_TEST
+
+static uint64_t notes_in(const char *path)
+{
+	struct seen seen;
+
+	see(path, true, &seen);
+	return seen.notes;
+}
+
+/* A kill loses what is not written: a sync that takes long must not keep others from being written. */
+START_TEST(writing_goes_on_while_a_sync_waits)
+{
+	struct trace_writer_options options;
+	struct trace_producer *producer;
+	struct trace_writer *writer;
+	struct trace_io io;
+	struct gate gate;
+	char *dir = temp_dir(), *path = temp_path(dir, "trace");
+	uint64_t tries = 0;
+
+	gate_init(&gate, &io);
+	gate.sync_waits = true;
+	trace_writer_defaults(&options);
+	options.flush_interval_ms = options.sync_interval_ms = 1;
+	options.io = &io;
+	writer = open_writer(path, &options);
+	producer = trace_producer_open(writer);
+	numbered_emit(producer, 0, 0);
+	pthread_mutex_lock(&gate.lock);
+	while (!gate.syncs)
+		pthread_cond_wait(&gate.opened, &gate.lock);
+	pthread_mutex_unlock(&gate.lock);
+	for (uint64_t i = 1; i < 20; i++) {
+		numbered_emit(producer, 0, i);
+		/* The limit is for a broken writer only. */
+		while (notes_in(path) < i + 1 && tries++ < 100000)
+			usleep(100);
+	}
+	ck_assert_uint_lt(tries, 100000);
+	ck_assert_uint_eq(gate.syncs, 1);
+	pthread_mutex_lock(&gate.lock);
+	gate.sync_waits = false;
+	pthread_cond_broadcast(&gate.opened);
+	pthread_mutex_unlock(&gate.lock);
+	trace_producer_close(producer);
+	close_writer(writer);
+	free(path);
+	temp_dir_remove(dir);
+}
+END_TEST
+
+/* ... and where the disk takes nothing, that is said while it happens and stands in the trace. */
+START_TEST(records_that_wait_too_long_are_told)
+{
+	struct trace_writer_options options;
+	struct trace_writer_stats stats;
+	struct trace_producer *producer;
+	struct trace_writer *writer;
+	struct trace_io io;
+	struct gate gate;
+	struct seen seen;
+	char *dir = temp_dir(), *path = temp_path(dir, "trace");
+
+	gate_init(&gate, &io);
+	trace_writer_defaults(&options);
+	options.flush_interval_ms = 1;
+	options.io = &io;
+	writer = open_writer(path, &options);
+	producer = trace_producer_open(writer);
+	gate_set(&gate, false);
+	numbered_emit(producer, 0, 0);
+	do {
+		usleep(1000);
+		trace_writer_stats(writer, &stats);
+	} while (!stats.late_ns);
+	ck_assert_uint_gt(stats.late_ns, 200000000u);
+	gate_set(&gate, true);
+	trace_producer_close(producer);
+	close_writer(writer);
+	see(path, true, &seen);
+	ck_assert_uint_eq(seen.notes, 1);
+	ck_assert_uint_eq(seen.gaps, 1);
+	ck_assert_uint_eq(seen.lost, 0);
+	ck_assert(strstr(seen.gap_detail, "the disk was slow"));
+	free(path);
+	temp_dir_remove(dir);
+}
+END_TEST
+
+UNIT_MAIN("trace_full_disk", failing_last_sync_takes_the_footer_away,
+	writing_goes_on_while_a_sync_waits, records_that_wait_too_long_are_told, drop_policy_tells_how_much, wait_policy_waits_then_drops, stop_policy_stops,
 	wait_policy_tells_of_waiting, short_writes_are_completed, full_disk_with_room_again,
 	full_disk_leaves_a_readable_trace, failing_sync_stops)
