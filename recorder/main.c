@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The program isorec: the table of its commands.  Each is a file commands/NAME.c. */
+#include <sys/prctl.h>
+
 #include "base/command.h"
 #include "commands/recorder_commands.h"
 
@@ -32,7 +34,22 @@ static const struct cli_program isorec = {
 	.commands = commands,
 };
 
+/* The recorder holds passwords and data of others: no core dumps, and no reading of its memory by
+ * processes of the same user.  The leak sanitizer needs that. */
+static void hide_memory(void)
+{
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
+#ifndef __SANITIZE_ADDRESS__
+	(void)prctl(PR_SET_DUMPABLE, 0);
+#endif
+}
+
 int main(int argc, char **argv)
 {
+	hide_memory();
 	return program_main(&isorec, argc, argv);
 }

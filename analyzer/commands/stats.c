@@ -90,8 +90,14 @@ static void trace_text(
 	buf_add_str(out, ", ");
 	text_add_counted(out, totals.bytes_torn, "byte torn off", "bytes torn off");
 	buf_add_str(out, ", ");
-	text_add_counted(out, totals.lost_records, "record lost", "records lost");
-	buf_printf(out, " while recording%s\n", totals.clean ? "" : ", no clean end");
+	text_add_counted(out, totals.lost_records - totals.removed_records, "record lost", "records lost");
+	buf_add_str(out, " while recording");
+	if (totals.removed_records) {
+		buf_add_str(out, ", ");
+		text_add_counted(out, totals.removed_records, "record", "records");
+		buf_add_str(out, " removed with the oldest segments");
+	}
+	buf_printf(out, "%s\n", totals.has_footer ? "" : ", no clean end");
 }
 
 static void tally_text(struct buf *out, const struct stats_options *options,
@@ -379,7 +385,13 @@ static void report_text(struct buf *out, const struct stats_options *options,
 	}
 	if (stats->gap.count) {
 		buf_add_str(out, "\nGaps: ");
-		text_add_counted(out, stats->gap.records, "record lost\n", "records lost\n");
+		text_add_counted(out, stats->gap.records, "record lost", "records lost");
+		if (stats->gap.removed) {
+			buf_add_str(out, ", ");
+			text_add_counted(out, stats->gap.removed, "record", "records");
+			buf_add_str(out, " removed with the oldest segments");
+		}
+		buf_add_char(out, '\n');
 		tally_text(out, options, &stats->gap.reasons, "reason|gaps", "reasons");
 	}
 	records_text(out, stats);
@@ -627,6 +639,7 @@ static void report_json(
 	json_begin_object(&json);
 	uint_json(&json, "count", stats->gap.count);
 	uint_json(&json, "records", stats->gap.records);
+	uint_json(&json, "removed", stats->gap.removed);
 	uint_json(&json, "bytes", stats->gap.bytes);
 	tally_json(&json, "reasons", &stats->gap.reasons);
 	json_end_object(&json);

@@ -80,14 +80,17 @@ enum exit_status source_finish(struct trace_source *source)
 						      : err_exit_status(&source->err);
 	}
 	trace_reader_totals(source->reader, &totals);
-	if (totals.lost_records)
+	if (totals.removed_records)
+		output_message("%s: the limit on the total size removed %" PRIu64 " records",
+			source->path, totals.removed_records);
+	if (totals.lost_records > totals.removed_records)
 		output_message("%s: the recorder lost %" PRIu64
 			       " records: see the gaps in 'isotrace "
 			       "show'",
-			source->path, totals.lost_records);
+			source->path, totals.lost_records - totals.removed_records);
 	if (totals.clean && !totals.lost_records)
 		return EXIT_STATUS_OK;
-	if (!totals.clean && !totals.bytes_damaged && !totals.bytes_torn)
+	if (!totals.has_footer && !totals.bytes_damaged && !totals.bytes_torn)
 		output_message(
 			"%s: the trace has no footer: the recording was cut short, or is still "
 			"running",

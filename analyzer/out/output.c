@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/output.h"
 #include "base/text.h"
 #include "out/html.h"
@@ -164,11 +165,13 @@ static bool store(const char *path, struct span bytes, struct err *err)
 	struct buf beside = BUF_INIT;
 	FILE *file;
 	bool ok;
+	int fd;
 
 	buf_printf(&beside, "%s.part", path);
 	if (strncmp(path, "/dev/", 5) == 0)
 		buf_clear(&beside);
-	file = fopen(beside.len ? beside.data : path, "wb");
+	fd = file_make(beside.len ? beside.data : path);
+	file = fd < 0 ? NULL : fdopen(fd, "wb");
 	if (!file) {
 		(void)!err_set_errno(err, errno, "cannot make %s", path);
 		buf_release(&beside);

@@ -96,6 +96,9 @@ static void tally_sort(struct stats_tally *tally)
 
 static void note_time(struct stats *stats, uint64_t at)
 {
+	/* What later segments repeat of a session has no time in older traces. */
+	if (!at)
+		return;
 	if (!stats->any_at || at < stats->first_at)
 		stats->first_at = at;
 	if (!stats->any_at || at > stats->last_at)
@@ -378,8 +381,13 @@ static bool take_program(struct stats *stats, const struct record_program *recor
 static bool take_gap(struct stats *stats, const struct record_gap *record)
 {
 	stats->gap.count++;
-	stats->gap.records += record->records;
-	stats->gap.bytes += record->bytes;
+	/* Of all that were removed since the trace began: each segment says it anew. */
+	if (span_eq_str(record->reason, "rotated")) {
+		stats->gap.removed = record->records;
+	} else {
+		stats->gap.records += record->records;
+		stats->gap.bytes += record->bytes;
+	}
 	tally_add(&stats->gap.reasons, record->reason.len ? record->reason : SPAN_LIT("unnamed"),
 		record->records);
 	return true;

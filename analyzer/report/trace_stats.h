@@ -108,6 +108,7 @@ struct stats {
 	struct {
 		uint64_t count, records, bytes;
 		struct stats_tally reasons;
+		uint64_t removed; /* with segments that --max-total removed */
 	} gap;
 
 	struct {

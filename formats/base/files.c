@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,9 +116,23 @@ bool file_read(const char *path, size_t size_max, struct buf *out, struct err *e
 	return ok;
 }
 
+int file_make(const char *path)
+{
+	bool device = strncmp(path, "/dev/", 5) == 0;
+	int fd = open(path,
+		O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | (device ? 0 : O_NOFOLLOW), 0600);
+	struct stat st;
+
+	/* One that was there with wider rights. */
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_mode & 077)
+		(void)!fchmod(fd, 0600);
+	return fd;
+}
+
 bool file_write(const char *path, struct span content, struct err *err)
 {
-	FILE *file = fopen(path, "wb");
+	int fd = file_make(path);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "wb");
 	bool ok = file && fwrite(content.ptr, 1, content.len, file) == content.len;
 
 	if (file && fclose(file) != 0)

@@ -23,6 +23,9 @@ void file_list_release(struct file_list *list);
 /* Appends the content, at most size_max bytes; more is an error.  "-" is standard input. */
 bool file_read(const char *path, size_t size_max, struct buf *out, struct err *err) MUST_CHECK;
 
+/* Opens a file to write what was made of a trace: empty, for its owner only, never through a symbolic
+ * link.  -1 and errno. */
+int file_make(const char *path) MUST_CHECK;
 /* Makes or replaces a file with this content. */
 bool file_write(const char *path, struct span content, struct err *err) MUST_CHECK;
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/files.h"
 #include "base/text.h"
 
 enum { COLUMNS_DEFAULT = 100, COLUMNS_MIN = 20, COLUMNS_MAX = 2000 };
@@ -71,8 +72,7 @@ bool output_to(const char *path, struct err *err)
 	/* What is no plain file, such as /dev/stderr, is written as it is. */
 	if (strncmp(path, "/dev/", 5) != 0)
 		buf_printf(&file_beside, "%s.part", path);
-	fd = open(file_beside.len ? file_beside.data : path,
-		O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	fd = file_make(file_beside.len ? file_beside.data : path);
 	if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0) {
 		(void)!err_set_errno(err, errno, "cannot make %s", path);
 		buf_release(&file_beside);

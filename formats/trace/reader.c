@@ -703,6 +703,8 @@ void trace_reader_totals(const struct trace_reader *reader, struct trace_totals 
 {
 	*out = reader->totals;
 	out->lost_records += reader->removed_records;
+	out->removed_records = reader->removed_records;
+	out->has_footer = reader->ended && reader->footer_seen;
 	if (!reader->ended)
 		out->bytes_file += reader->input.offset;
 	out->clean = reader->ended && reader->totals.damages == 0;

@@ -64,11 +64,13 @@ struct trace_item {
 struct trace_totals {
 	uint64_t bytes_file, bytes_raw, blocks, records;
 	uint64_t bytes_damaged, bytes_torn;
-	uint64_t lost_records; /* by gap records */
+	uint64_t lost_records; /* by gap records, those of removed segments among them */
+	uint64_t removed_records; /* with segments that --max-total removed */
 	uint64_t out_of_order; /* records past the ordered window */
 	uint64_t damages;      /* found, also past the number that is kept */
 	uint32_t segments;
 	bool clean; /* every segment ended with its footer, no damage */
+	bool has_footer; /* the last one ended with its footer */
 };
 
 struct trace_reader;

@@ -97,7 +97,13 @@ static bool open_file(struct segment *segment, const char *path, bool overwrite,
 {
 	struct stat st;
 
-	segment->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
+	/* A link may lead to a file of another user's choice.  /dev/stdout is one of the system's. */
+	int follow = strncmp(path, "/dev/", 5) == 0 ? 0 : O_NOFOLLOW;
+
+	segment->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | follow, 0600);
+	if (segment->fd < 0 && errno == ELOOP && follow)
+		return err_set(err, ERR_USAGE,
+			"%s is a symbolic link: name the file that it stands for", path);
 	if (segment->fd < 0)
 		return err_set_errno(err, errno, "cannot create the trace %s", path);
 	if (fstat(segment->fd, &st) < 0)

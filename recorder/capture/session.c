@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "capture/capture_internal.h"
 #include "server/flavour.h"
 #include "trace/pack.h"
@@ -23,6 +24,7 @@ void capture_emit_session(struct capture *c, enum session_event event, const cha
 		.collation = c->collation,
 	};
 
+	record.at = clock_mono_ns();
 	trace_emit_session(c->worker->producer, &record);
 	/* Later segments of the trace begin with the sessions that are open. */
 	if (event == SESSION_OPENED || event == SESSION_CHANGED || event == SESSION_CLOSED) {

@@ -19,7 +19,8 @@
 #include "proxy/server_context.h"
 
 /* Of a node that is asked how it is; one that takes longer counts as unreachable. */
-enum { ANSWER_TIMEOUT_S = 5 };
+/* Of answers to the recorder's own statements: to polls, and where tables and rows are read. */
+enum { ANSWER_TIMEOUT_S = 5, CONTEXT_TIMEOUT_S = 120 };
 
 enum { LATER_NS_MAX = 25000000 };
 
@@ -363,6 +364,7 @@ static void fill_context(
 		.login = {.user = options->user,
 			.password = options->password ? options->password : getenv("MYSQL_PWD"),
 			.connect_timeout_ns = options->connect_timeout,
+			.answer_timeout_s = CONTEXT_TIMEOUT_S,
 			.tls = options->tls == RELAY_TLS_AS_CLIENT ||
 			       options->tls == RELAY_TLS_TERMINATE,
 			.tls_ca = options->tls_ca},

@@ -26,6 +26,11 @@ struct db_address {
 
 /* A connection that reads what the server has as it is (OWN_READING); NULL and err.  `node` names the
  * server in errors. */
+/* For the first statement after a login: false without an error of the library when no answer comes in
+ * time, and the connection is of no use any more. */
+bool db_query_within(MYSQL *db, const char *sql, unsigned seconds) MUST_CHECK;
+/* The library keeps it as long as the connection, to connect again; this program never does that. */
+void db_forget_password(MYSQL *db);
 MYSQL *db_connect(const struct db_login *login, const char *node, const struct db_address *address,
 	struct err *err) MUST_CHECK;
 /* Fills err with what the connection's last call said; always false. */

@@ -2,10 +2,13 @@
 #include "proxy/proxy.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
@@ -47,14 +50,66 @@ static struct relay_worker *least_busy(struct proxy *proxy, uint32_t *load)
 }
 
 /* Two descriptors a session, and some of our own. */
-static void raise_file_limit(void)
+static void raise_file_limit(struct proxy *proxy)
 {
+	enum { RESERVED_MAX = 64 };
 	struct rlimit limit;
+	rlim_t reserved;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+	proxy->fd_max = INT_MAX;
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		return;
+	if (limit.rlim_cur < limit.rlim_max) {
 		limit.rlim_cur = limit.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &limit);
 	}
+	reserved = limit.rlim_cur / 4 < RESERVED_MAX ? limit.rlim_cur / 4 : RESERVED_MAX;
+	if (limit.rlim_cur < INT_MAX)
+		proxy->fd_max = (int)(limit.rlim_cur - reserved);
+}
+
+#define NO_DESCRIPTORS "isorec: too many connections: out of file descriptors"
+
+/* The protocol's error 1040, as the servers send it in place of a greeting. */
+static void turn_away(int fd, const char *why)
+{
+	unsigned char packet[160] = {0, 0, 0, 0, 0xff, 0x10, 0x04};
+	size_t len = strlen(why);
+
+	memcpy(packet + 7, why, len);
+	packet[0] = (unsigned char)(3 + len);
+	(void)!send(fd, packet, 7 + len, MSG_NOSIGNAL | MSG_DONTWAIT);
+	close(fd);
+}
+
+static void say_descriptors(struct proxy *proxy, int errnum)
+{
+	enum { SAY_EVERY_NS = 1000000000 };
+	uint64_t now = clock_mono_ns();
+
+	if (!proxy->say || now - proxy->descriptors_said < SAY_EVERY_NS)
+		return;
+	proxy->descriptors_said = now;
+	proxy->say("out of file descriptors of the %s, clients are turned away: raise %s",
+		errnum == EMFILE ? "process" : "system",
+		errnum == EMFILE ? "its limit (ulimit -n, LimitNOFILE= of the unit)"
+				 : "fs.file-max");
+}
+
+/* Out of descriptors: one that was kept for this takes the client, which is told. */
+static void accept_without_descriptors(struct proxy *proxy, struct relay_node *node, int errnum)
+{
+	int fd;
+
+	if (proxy->spare_fd >= 0)
+		close(proxy->spare_fd);
+	fd = accept4(node->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	if (fd >= 0)
+		turn_away(fd, NO_DESCRIPTORS);
+	else
+		usleep(10000); /* the whole system is out of them: sessions will end */
+	proxy->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	say_descriptors(proxy, errnum);
 }
 
 static void accept_some(struct proxy *proxy, struct relay_node *node)
@@ -73,13 +128,17 @@ static void accept_some(struct proxy *proxy, struct relay_node *node)
 		arrival.fd = accept4(node->listen_fd, (struct sockaddr *)&arrival.peer, &len,
 			SOCK_NONBLOCK | SOCK_CLOEXEC);
 		if (arrival.fd < 0) {
-			/* Out of descriptors: leave the rest in the queue, sessions will end. */
 			if (errno == EMFILE || errno == ENFILE)
-				usleep(10000);
+				accept_without_descriptors(proxy, node, errno);
 			return;
 		}
+		if (UNLIKELY(arrival.fd >= proxy->fd_max)) {
+			turn_away(arrival.fd, NO_DESCRIPTORS);
+			say_descriptors(proxy, EMFILE);
+			continue;
+		}
 		if (all >= proxy->relay.sessions_max) {
-			close(arrival.fd);
+			turn_away(arrival.fd, "isorec: more sessions than --max-sessions");
 			continue;
 		}
 		all++;
@@ -326,7 +385,8 @@ bool proxy_run(struct proxy *proxy, struct err *err)
 	sigprocmask(SIG_BLOCK, &handled, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a file size limit is like a full disk */
-	raise_file_limit();
+	raise_file_limit(proxy);
+	proxy->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	signal_fd = signalfd(-1, &handled, SFD_NONBLOCK | SFD_CLOEXEC);
 	proxy->workers = mem_zero(proxy->worker_count, sizeof(*proxy->workers));
 	if (signal_fd < 0) {
@@ -355,6 +415,8 @@ out:
 	close_listeners(proxy);
 	if (signal_fd >= 0)
 		close(signal_fd);
+	if (proxy->spare_fd >= 0)
+		close(proxy->spare_fd);
 	free(proxy->workers);
 	proxy->workers = NULL;
 	return ok;

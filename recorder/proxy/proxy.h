@@ -34,6 +34,11 @@ struct proxy {
 	/* proxy_run's own. */
 	struct relay_worker *workers;
 	uint32_t sessions;
+	int spare_fd; /* for clients that come when there is no other */
+	/* Sockets of clients with a higher number are turned away: the rest is for their servers, the
+	 * trace and connections of the recorder's own. */
+	int fd_max;
+	uint64_t descriptors_said;
 };
 
 /* Sums of all workers. */

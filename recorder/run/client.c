@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
+#include "db/connect.h"
 #include "db/variables.h"
 #include "run/prepared.h"
 
@@ -54,8 +55,13 @@ MYSQL *client_dial(const struct run_target *target, struct err *err)
 	MYSQL *mysql = dial(target, err);
 
 	/* Whatever the server's configuration says: what is prepared for others must be there for them. */
-	if (mysql && mysql_query(mysql, "set session " OWN_LIMITS ", " OWN_LOGIN)) {
-		err_set(err, ERR_SERVER, "set session autocommit and kin: %s", mysql_error(mysql));
+	if (mysql)
+		db_forget_password(mysql);
+	if (mysql && !db_query_within(mysql, "set session " OWN_LIMITS ", " OWN_LOGIN,
+			     target->timeout_s)) {
+		err_set(err, ERR_SERVER, "set session autocommit and kin: %s",
+			mysql_errno(mysql) ? mysql_error(mysql)
+					   : "no answer in time (--connect-timeout)");
 		mysql_close(mysql);
 		return NULL;
 	}

@@ -64,11 +64,18 @@ def wait_for(what, condition, seconds=60):
     raise AssertionError("it never came: " + what)
 
 
+def limit(file_size, descriptors):
+    if file_size:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (file_size, file_size))
+    if descriptors:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
+
+
 class Proxy:
     """isorec proxy, started and ready; `port` (or `ports`, one a node) is where to connect."""
 
     def __init__(self, isorec, nodes, *options, listen=None, trace=None, env=None,
-                 file_size=None, first=()):
+                 file_size=None, first=(), descriptors=None):
         self.folder = tempfile.mkdtemp(prefix="isorec-proxy-")
         self.trace = trace or os.path.join(self.folder, "run.itr")
         self.log = open(os.path.join(self.folder, "log"), "w+", encoding="utf-8")
@@ -79,8 +86,7 @@ class Proxy:
             args += ["--listen", address]
         self.process = subprocess.Popen([*args, *options], stdin=subprocess.DEVNULL,
                                         stdout=self.log, stderr=self.log, env=env,
-                                        preexec_fn=file_size and (lambda: resource.setrlimit(
-                                            resource.RLIMIT_FSIZE, (file_size, file_size))))
+                                        preexec_fn=lambda: limit(file_size, descriptors))
         self.ports = []
         wait_for("the proxy listens: " + self.text(), lambda: self.listening(len(nodes)))
         self.port = self.ports[0] if self.ports else None

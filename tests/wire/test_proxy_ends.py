@@ -6,6 +6,7 @@
 
 How sessions, connections and the proxy end: losses, signals, full disks, large packets.
 """
+import json
 import os
 import random
 import re
@@ -482,6 +483,26 @@ def hangup_rotates():
         assert "session" in [r["kind"] for r in got], got
         texts = [r["text"] for r in got if r["kind"] == "stmt"]
         assert texts[0] == "select ?" and texts[-1] == "select 1", texts
+
+
+@test
+def statistics_of_removed_segments():
+    """stats of a trace whose oldest segments were removed: what is there, and how much went, once"""
+    mock = Mock()
+    with Proxy(ISOREC, ["127.0.0.1:%d" % mock.port], "--max-size=20K", "--max-total=80K",
+               "--compression=0", "--flush-interval=1ms") as proxy:
+        talk = Talk()
+        for i in range(600):
+            talk.command(b"\3select %d /* %s */" % (i, b"x" * 300)).server(ok())
+        play(mock, proxy, talk.steps, whole)
+        proxy.stop()
+        gaps = [r["records"] for r in records(ISOTRACE, proxy.trace, ["gap"]) if r["reason"] == "rotated"]
+        done = subprocess.run([ISOTRACE, "stats", "--format=json", proxy.trace], capture_output=True,
+                              text=True, check=False)
+        assert done.returncode == 3 and "no footer" not in done.stderr, done.stderr
+        got = json.loads(done.stdout)
+        assert len(gaps) > 1 and got["gaps"]["removed"] == gaps[-1] and got["gaps"]["records"] == 0, got["gaps"]
+        assert got["time"]["span_ns"] < 600e9, got["time"]["span_ns"]
 
 
 @test
