@@ -13,6 +13,7 @@ static const struct command *const commands[] = {
 	&reduce_command,
 	&report_command,
 	&show_command,
+	&slice_command,
 	&stats_command,
 	NULL,
 };

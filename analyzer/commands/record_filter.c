@@ -29,7 +29,7 @@ struct record_filter {
 };
 
 /* "1,S3,5": numbers, with or without the letter that `show` puts before them. */
-static bool add_numbers(struct map *map, const struct option_strings *strings, char letter,
+bool filter_add_numbers(struct map *map, const struct option_strings *strings, char letter,
 	uint64_t max, const char *what, struct err *err)
 {
 	for (size_t i = 0; i < strings->count; i++) {
@@ -71,7 +71,7 @@ static void add_tables(struct record_filter *filter, const struct option_strings
 }
 
 /* An offset from the anchor, or a moment on the wall clock. */
-static bool parse_moment(const char *text, const char *what, uint64_t mono_ns, uint64_t wall_ns,
+bool filter_parse_moment(const char *text, const char *what, uint64_t mono_ns, uint64_t wall_ns,
 	uint64_t *out, struct err *err)
 {
 	uint64_t value;
@@ -110,14 +110,14 @@ struct record_filter *filter_new(const struct filter_options *options, uint64_t 
 	filter->by_session = options->session.count > 0;
 	filter->by_txn = options->txn.count > 0;
 	add_tables(filter, &options->table);
-	if (!add_numbers(
+	if (!filter_add_numbers(
 		    &filter->sessions, &options->session, 'S', UINT32_MAX, "--session", err) ||
-		!add_numbers(&filter->txns, &options->txn, 'T', UINT64_MAX, "--txn", err) ||
+		!filter_add_numbers(&filter->txns, &options->txn, 'T', UINT64_MAX, "--txn", err) ||
 		(options->match &&
 			!(filter->match = pattern_new(options->match, "--match", err))) ||
-		(options->from && !parse_moment(options->from, "--from", anchor_mono_ns,
+		(options->from && !filter_parse_moment(options->from, "--from", anchor_mono_ns,
 					  anchor_wall_ns, &filter->from, err)) ||
-		(options->to && !parse_moment(options->to, "--to", anchor_mono_ns, anchor_wall_ns,
+		(options->to && !filter_parse_moment(options->to, "--to", anchor_mono_ns, anchor_wall_ns,
 					&filter->to, err))) {
 		filter_free(filter);
 		return NULL;

@@ -47,6 +47,13 @@ bool filter_any(const struct filter_options *options);
 /* A pattern was too costly on this many texts; they count as not matching. */
 uint64_t filter_match_failures(const struct record_filter *filter);
 
+/* "1,S3,5": numbers, with or without the letter that `show` puts before them, as keys of the map. */
+bool filter_add_numbers(struct map *map, const struct option_strings *strings, char letter, uint64_t max, const char *what,
+	struct err *err) MUST_CHECK;
+/* An offset from the trace's start, or a moment on the wall clock, as one of the trace's clock. */
+bool filter_parse_moment(const char *text, const char *what, uint64_t mono_ns, uint64_t wall_ns, uint64_t *out,
+	struct err *err) MUST_CHECK;
+
 #define FILTER_OPTIONS(struct_type, member)                                                        \
 	{.name = "session",                                                                        \
 		.letter = 's',                                                                     \

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A part of a trace that is a valid trace: some transactions, whole, with all that is known of their server, tables and
+ * sessions.
+ *
+ * No statement may look wrong in the part that does not in the whole.  So what other transactions wrote into the tables
+ * that these touch stays, without what those read.  Transactions that wrote other tables only are left out; the trace
+ * then says that not all writers are in it, and those tables lose their recorded content.
+ */
+#ifndef REPORT_SLICE_TRACE_H
+#define REPORT_SLICE_TRACE_H
+
+#include "base/attr.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "base/span.h"
+
+struct slice_conditions {
+	struct map sessions, txns; /* empty: any */
+	const struct span *tables; /* of names; a transaction of which one statement names one of them */
+	size_t table_count;
+	uint64_t from, to; /* on the trace's clock: it was under way at some moment of it */
+};
+
+struct slice_summary {
+	/* writers: transactions of which only what they wrote stays */
+	uint64_t txns, txns_kept, stmts, stmts_kept, writers;
+};
+
+/* Two passes over the trace.  `words` are put into a note: how it was cut. */
+bool slice_trace(const char *path, const char *output, const struct slice_conditions *conditions, const char *words,
+	struct slice_summary *summary, struct err *err) MUST_CHECK;
+
+#endif
