@@ -27,6 +27,8 @@ enum {
  * long history. */
 #define SOLVER_STEPS_DEFAULT ((uint64_t)30 * 1000 * 1000)
 #define SOLVER_STEPS_A_TXN   ((uint64_t)2000)
+/* Of one of the last questions, while there are as many. */
+#define STEPS_LEAST ((uint64_t)20 * 1000 * 1000)
 /* What saturation may take for each level: memory, more for a long history, and words of its table,
  * some ten seconds. */
 #define TABLE_BYTES       ((uint64_t)1 << 28)
@@ -456,7 +458,10 @@ enum { QUESTIONS_GUARANTEES = 5, QUESTIONS_WEAK = 9, QUESTIONS_AFTER = 12 };
 /* Of so many questions to come, unless one level is asked for. */
 static uint64_t share(const struct judge *j, uint64_t questions)
 {
-	return j->level ? j->steps : j->steps / questions;
+	uint64_t part = j->level ? j->steps : j->steps / questions;
+	uint64_t least = j->steps < STEPS_LEAST ? j->steps : STEPS_LEAST;
+
+	return part < least && !j->options->budget ? least : part;
 }
 
 /* `steps`: for this question; what it leaves is left for the others. */

@@ -251,6 +251,32 @@ static bool is_new(const struct model *m, struct missed *missed, uint32_t txn)
 	return true;
 }
 
+/* The same by chains: the pairs that are open, and of each chain the first that is known to come
+ * later. */
+static void missed_by_chain(struct model *m, const struct read *r, const struct candidate *c)
+{
+	uint32_t at = c->txn == INITIAL_STATE ? VALUES_NONE
+					      : model_writer_place(m, r->key, c->txn);
+
+	if (at != VALUES_NONE) {
+		at += m->writer_head[r->key];
+		for (uint32_t i = m->open_head[at]; i < m->open_head[at + 1]; i++) {
+			uint32_t other = m->by_chain[m->open[i].other];
+
+			if (other != r->txn)
+				model_edge(m, r->txn, other, EDGE_RW, r->op, c->literal,
+					m->open[i].literal);
+		}
+	}
+	for (uint32_t g = m->group_head[r->key]; g < m->group_head[r->key + 1]; g++) {
+		uint32_t first = at == VALUES_NONE ? m->groups[g] : model_first_after(m, g, c->txn);
+
+		if (first < m->groups[g + 1] && m->by_chain[first] != r->txn)
+			model_edge(m, r->txn, m->by_chain[first], EDGE_RW, r->op, c->literal,
+				TRUE_LITERAL);
+	}
+}
+
 /* wr and rw edges of one read.  Anti-dependencies go to every later writer, which is the same as to
  * the next one where ww edges lead on from there; only for PL-FCV it is not, when the next one is
  * the reader itself. */
@@ -268,6 +294,10 @@ static void read_edges(struct model *m, const struct read *r)
 		if (c->txn != INITIAL_STATE) {
 			model_edge(m, c->txn, r->txn, EDGE_WR, r->op, c->literal, TRUE_LITERAL);
 			place = model_writer_place(m, r->key, c->txn);
+		}
+		if (m->by_chain) {
+			missed_by_chain(m, r, c);
+			continue;
 		}
 		for (uint32_t o = 0; has_anti(m->level) && o < count; o++) {
 			uint32_t later;
@@ -461,6 +491,12 @@ static void release(struct model *m)
 	free(m->writer_op);
 	free(m->pair_base);
 	free(m->pairs);
+	free(m->by_chain);
+	free(m->group_head);
+	free(m->groups);
+	free(m->rank);
+	free(m->open_head);
+	free(m->open);
 	free(m->is_read);
 	free(m->reads_itself);
 	free(m->reader);

@@ -43,6 +43,12 @@ struct place_op {
 	uint32_t op, literal;
 };
 
+/* Two writers of a key whose order is open. */
+struct open_pair {
+	uint32_t other;   /* place in by_chain */
+	uint32_t literal; /* that it comes later */
+};
+
 struct model {
 	const struct facts *f;
 	const struct values *v;
@@ -68,6 +74,12 @@ struct model {
 	uint32_t *all_head, *all_writes; /* by key: writes of all live transactions; with predicates */
 	uint64_t *pair_base;             /* by key: its first pair of writers */
 	uint32_t *pairs;                 /* by pair: the literal that says the order (model_orders.c) */
+	/* With hints by chains: only pairs whose order is open have an entry. */
+	uint32_t *by_chain, *group_head, *groups; /* of the writers, as reach_group() makes them */
+	uint32_t *rank;                           /* as writers: place in by_chain */
+	uint32_t *open_head;                      /* as writers: entries */
+	struct open_pair *open;
+	size_t open_count, open_capacity;
 	uint8_t *is_read;                /* as writers: a read may have seen the version */
 	uint8_t *reads_itself;           /* as writers: the writer read the key */
 	uint32_t *reader;                /* as writers: one that certainly saw the version */
@@ -138,6 +150,9 @@ uint64_t model_classify_pairs(struct model *m);
 void model_order_registers(struct model *m);
 /* Literal that the a-th writer of the key comes before the b-th. */
 uint32_t model_before(const struct model *m, uint32_t key, uint32_t a, uint32_t b);
+/* With pairs in chains: the first writer of group g that is known to come after this one; the end of
+ * the group: none. */
+uint32_t model_first_after(const struct model *m, uint32_t g, uint32_t txn);
 /* With hints: would the edge say what is known? */
 bool model_known(const struct model *m, uint32_t from, uint32_t to, enum edge_kind kind);
 

@@ -21,10 +21,34 @@ static size_t pair_index(const struct model *m, uint32_t key, uint32_t x, uint32
 	return m->pair_base[key] + (size_t)y * (y - 1) / 2 + x;
 }
 
+/* The entry of one writer for another, by their places in writers; NULL: their order is not open. */
+static struct open_pair *find_open(const struct model *m, uint32_t a, uint32_t b)
+{
+	uint32_t end = m->open_head[a + 1];
+	uint32_t at = FIRST_WHERE(
+		i, m->open_head[a], end, m->open[i].other >= m->rank[b]);
+
+	return at < end && m->open[at].other == m->rank[b] ? &m->open[at] : NULL;
+}
+
+static uint32_t before_by_chain(const struct model *m, uint32_t a, uint32_t b)
+{
+	const struct open_pair *open = find_open(m, a, b);
+	bool known = model_known(m, m->writers[a], m->writers[b], EDGE_WW);
+
+	if (open)
+		return open->literal;
+	CHECK(known || model_known(m, m->writers[b], m->writers[a], EDGE_WW));
+	return known ? TRUE_LITERAL : TRUE_LITERAL ^ 1;
+}
+
 uint32_t model_before(const struct model *m, uint32_t key, uint32_t a, uint32_t b)
 {
-	uint32_t x = a < b ? a : b, y = a < b ? b : a, literal = m->pairs[pair_index(m, key, x, y)];
+	uint32_t x = a < b ? a : b, y = a < b ? b : a, literal;
 
+	if (m->by_chain)
+		return before_by_chain(m, m->writer_head[key] + a, m->writer_head[key] + b);
+	literal = m->pairs[pair_index(m, key, x, y)];
 	CHECK(literal != PAIR_FREE);
 	return literal ^ (a > b);
 }
@@ -104,12 +128,128 @@ static uint32_t classify(const struct model *m, uint32_t key, uint32_t x, uint32
 	return PAIR_OPEN;
 }
 
+static void pair_edge(struct model *m, uint32_t key, uint32_t x, uint32_t y, uint32_t literal);
+
+/* ---- with hints by chains: in each chain the writers before, those whose order is open, those after */
+
+uint32_t model_first_after(const struct model *m, uint32_t g, uint32_t txn)
+{
+	return FIRST_WHERE(i, m->groups[g], m->groups[g + 1],
+		m->by_chain[i] != txn && model_known(m, txn, m->by_chain[i], EDGE_WW));
+}
+
+static void find_open_pairs(struct model *m, uint32_t key, uint32_t a)
+{
+	uint32_t txn = m->writers[a];
+
+	for (uint32_t g = m->group_head[key]; g < m->group_head[key + 1]; g++) {
+		uint32_t first = FIRST_WHERE(i, m->groups[g], m->groups[g + 1],
+			!model_known(m, m->by_chain[i], txn, EDGE_WW));
+		uint32_t end = model_first_after(m, g, txn);
+
+		for (uint32_t i = first; i < end; i++) {
+			uint32_t place = model_writer_place(m, key, m->by_chain[i]);
+
+			if (m->by_chain[i] == txn ||
+				(is_free(m, a) && is_free(m, m->writer_head[key] + place)))
+				continue;
+			MEM_RESERVE(m->open, m->open_count + 1, m->open_capacity);
+			m->open[m->open_count++] = (struct open_pair){i, PAIR_OPEN};
+		}
+	}
+}
+
+/* All writers must count: of others the order says nothing. */
+static bool may_use_chains(const struct model *m)
+{
+	bool may = m->hints && m->hints->reach->chain && !m->v->stamps;
+
+	for (uint32_t w = 0; may && w < m->writer_head[m->v->key_count]; w++)
+		may = m->f->counts[m->writers[w]];
+	return may;
+}
+
+static uint64_t classify_by_chain(struct model *m)
+{
+	uint32_t keys = m->v->key_count, total = m->writer_head[keys];
+
+	m->by_chain = mem_dup(m->writers, total * sizeof(uint32_t));
+	reach_group(m->hints->reach, m->writer_head, keys, m->by_chain, &m->group_head, &m->groups);
+	m->rank = mem_realloc(NULL, total, sizeof(uint32_t));
+	m->open_head = mem_zero((size_t)total + 1, sizeof(uint32_t));
+	for (uint32_t k = 0; k < keys; k++) {
+		for (uint32_t i = m->writer_head[k]; i < m->writer_head[k + 1]; i++)
+			m->rank[m->writer_head[k] + model_writer_place(m, k, m->by_chain[i])] = i;
+	}
+	for (uint32_t k = 0; k < keys; k++) {
+		for (uint32_t a = m->writer_head[k]; a < m->writer_head[k + 1]; a++) {
+			m->open_head[a] = (uint32_t)m->open_count;
+			find_open_pairs(m, k, a);
+			if (m->open_count > 2 * (size_t)MODEL_PLACES_MAX)
+				return UINT64_MAX;
+		}
+	}
+	m->open_head[total] = (uint32_t)m->open_count;
+	return m->open_count;
+}
+
+/* Entries of a writer. */
+static uint32_t open_of(const struct model *m, uint32_t writer)
+{
+	return m->open_head[writer + 1] - m->open_head[writer];
+}
+
+static void order_by_chain(struct model *m)
+{
+	for (uint32_t k = 0; k < m->v->key_count; k++) {
+		for (uint32_t a = m->writer_head[k]; a < m->writer_head[k + 1]; a++) {
+			for (uint32_t i = m->open_head[a]; i < m->open_head[a + 1]; i++) {
+				uint32_t place = model_writer_place(m, k, m->by_chain[m->open[i].other]);
+				uint32_t b = m->writer_head[k] + place, var;
+
+				if (m->open[i].literal != PAIR_OPEN)
+					continue;
+				var = solver_order_variable(m->solver,
+					model_commit_node(m, m->writers[a]),
+					model_commit_node(m, m->writers[b]));
+				m->open[i].literal = 2 * var;
+				find_open(m, b, a)->literal = 2 * var + 1;
+				pair_edge(m, k, a - m->writer_head[k], place, 2 * var);
+				pair_edge(m, k, place, a - m->writer_head[k], 2 * var + 1);
+			}
+		}
+	}
+}
+
+static uint64_t size_by_chain(struct model *m)
+{
+	uint64_t size = classify_by_chain(m);
+
+	for (size_t i = 0; i < m->read_count && size != UINT64_MAX; i++) {
+		const struct read *r = &m->reads[i];
+
+		for (uint32_t c = 0; c < r->count; c++) {
+			uint32_t from = m->candidates[r->first + c].txn;
+			uint32_t at = from == INITIAL_STATE ? VALUES_NONE
+							    : model_writer_place(m, r->key, from);
+
+			size += m->group_head[r->key + 1] - m->group_head[r->key];
+			size += at == VALUES_NONE ? 0 : open_of(m, m->writer_head[r->key] + at);
+		}
+	}
+	return size;
+}
+
 uint64_t model_classify_pairs(struct model *m)
 {
 	const struct values *v = m->v;
-	uint32_t *open = mem_zero(m->writer_head[v->key_count], sizeof(*open));
+	uint32_t *open;
 	uint64_t total = 0, size = 0;
 
+	find_readers(m);
+	if (may_use_chains(m))
+		return size_by_chain(m);
+	open = mem_zero(m->writer_head[v->key_count], sizeof(*open));
 	m->pair_base = mem_zero((size_t)v->key_count + 1, sizeof(*m->pair_base));
 	for (uint32_t k = 0; k < v->key_count; k++) {
 		uint64_t count = m->writer_head[k + 1] - m->writer_head[k];
@@ -121,7 +261,6 @@ uint64_t model_classify_pairs(struct model *m)
 		free(open);
 		return UINT64_MAX;
 	}
-	find_readers(m);
 	m->pairs = mem_realloc(NULL, total, sizeof(*m->pairs));
 	for (uint32_t k = 0; k < v->key_count; k++) {
 		uint32_t first = m->writer_head[k], count = m->writer_head[k + 1] - first;
@@ -181,6 +320,10 @@ static void order_by_stamps(struct model *m, uint32_t a, uint32_t b, uint32_t va
 
 void model_order_registers(struct model *m)
 {
+	if (m->by_chain) {
+		order_by_chain(m);
+		return;
+	}
 	for (uint32_t k = 0; k < m->v->key_count; k++) {
 		const uint32_t *writers = m->writers + m->writer_head[k];
 		uint32_t count = m->writer_head[k + 1] - m->writer_head[k];

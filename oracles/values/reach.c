@@ -177,3 +177,36 @@ void reach_restore(struct reach *r, const void *saved)
 {
 	memcpy(r->chain ? (void *)r->clock : (void *)r->bits, saved, reach_size(r));
 }
+
+static int compare_chains(const void *a, const void *b, void *context)
+{
+	const struct reach *r = context;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	if (r->chain[x] != r->chain[y])
+		return r->chain[x] < r->chain[y] ? -1 : 1;
+	return r->place[x * r->events] - r->place[y * r->events];
+}
+
+void reach_group(const struct reach *r, const uint32_t *head, uint32_t count, uint32_t *txns,
+	uint32_t **group_head, uint32_t **groups)
+{
+	uint32_t found = 0;
+
+	*group_head = mem_zero((size_t)count + 1, sizeof(uint32_t));
+	*groups = mem_realloc(NULL, (size_t)head[count] + 1, sizeof(uint32_t));
+	for (uint32_t k = 0; k < count; k++) {
+		uint32_t first = head[k], end = head[k + 1];
+
+		(*group_head)[k] = found;
+		if (r->chain && end - first > 1)
+			qsort_r(txns + first, end - first, sizeof(uint32_t), compare_chains,
+				(void *)(uintptr_t)r);
+		for (uint32_t i = first; i < end; i++) {
+			if (i == first || !r->chain || r->chain[txns[i]] != r->chain[txns[i - 1]])
+				(*groups)[found++] = i;
+		}
+	}
+	(*group_head)[count] = found;
+	(*groups)[found] = head[count];
+}

@@ -47,6 +47,12 @@ size_t reach_size(const struct reach *r);
 void *reach_save(const struct reach *r);
 void reach_restore(struct reach *r, const void *saved);
 
+/* Lists of transactions, list k at head[k] .. head[k + 1], by chains: sorts them by chain and place,
+ * and finds where in them each chain begins: groups[group_head[k]] .., with one more after the last.
+ * With bits each is alone.  Free both arrays. */
+void reach_group(const struct reach *r, const uint32_t *head, uint32_t count, uint32_t *txns,
+	uint32_t **group_head, uint32_t **groups);
+
 /* Does `from` come before `to`? */
 static inline bool reach_before(const struct reach *r, uint32_t from, uint32_t to)
 {

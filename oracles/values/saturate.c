@@ -212,7 +212,7 @@ static bool sort_events(struct saturation *s)
 	return tail == s->node_count;
 }
 
-static void spend(struct saturation *s, uint64_t words)
+void saturation_spend(struct saturation *s, uint64_t words)
 {
 	s->work += words;
 	s->forcing += words;
@@ -225,7 +225,7 @@ bool saturation_close(struct saturation *s)
 	if (!sort_events(s))
 		return false;
 	edges = (struct reach_edges){&s->edges, s->head, s->out, s->order};
-	spend(s, reach_close(&s->reach, &edges));
+	saturation_spend(s, reach_close(&s->reach, &edges));
 	return true;
 }
 
@@ -236,42 +236,6 @@ static bool plan_table(struct saturation *s, const uint32_t *before, uint64_t by
 
 	return reach_plan(&s->reach, &edges, s->node_count, s->snapshot ? 2 : 1, s->f->counts,
 		before, bytes);
-}
-
-static int compare_chains(const void *a, const void *b, void *context)
-{
-	const struct saturation *s = context;
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	if (s->reach.chain[x] != s->reach.chain[y])
-		return s->reach.chain[x] < s->reach.chain[y] ? -1 : 1;
-	return s->reach.place[commit_of(s, x)] - s->reach.place[commit_of(s, y)];
-}
-
-/* The writers of each key by chains; with a matrix of bits each is alone. */
-static void group_by_chain(struct saturation *s)
-{
-	const struct reach *r = &s->reach;
-	uint32_t keys = s->v->key_count, total = s->writer_head[keys], groups = 0;
-
-	s->by_chain = mem_dup(s->writers, total * sizeof(uint32_t));
-	s->group_head = mem_zero((size_t)keys + 1, sizeof(uint32_t));
-	s->groups = mem_realloc(NULL, (size_t)total + 1, sizeof(uint32_t));
-	for (uint32_t k = 0; k < keys; k++) {
-		uint32_t first = s->writer_head[k], end = s->writer_head[k + 1];
-
-		s->group_head[k] = groups;
-		if (r->chain && end - first > 1)
-			qsort_r(s->by_chain + first, end - first, sizeof(uint32_t), compare_chains,
-				s);
-		for (uint32_t w = first; w < end; w++) {
-			if (w == first || !r->chain ||
-				r->chain[s->by_chain[w]] != r->chain[s->by_chain[w - 1]])
-				s->groups[groups++] = w;
-		}
-	}
-	s->group_head[keys] = groups;
-	s->groups[groups] = total;
 }
 
 /* Every edge that is known from the beginning, and the table.  False: a cycle, or too large. */
@@ -290,7 +254,8 @@ static bool begin(struct saturation *s, enum cycle_order order, uint64_t bytes, 
 	free(before);
 	if (!fine)
 		return false;
-	group_by_chain(s);
+	s->by_chain = mem_dup(s->writers, s->writer_head[s->v->key_count] * sizeof(uint32_t));
+	reach_group(&s->reach, s->writer_head, s->v->key_count, s->by_chain, &s->group_head, &s->groups);
 	for (uint32_t i = 0; i < s->v->op_count; i++) {
 		if (s->source[i] == SOURCE_INITIAL)
 			source_edges(s, i);
@@ -374,7 +339,7 @@ static bool force_reads(struct saturation *s)
 
 		if (t1 == SOURCE_OPEN)
 			continue;
-		spend(s, PAIR_WORK * (s->group_head[key + 1] - s->group_head[key]));
+		saturation_spend(s, PAIR_WORK * (s->group_head[key + 1] - s->group_head[key]));
 		for (uint32_t g = s->group_head[key]; g < s->group_head[key + 1]; g++) {
 			const uint32_t *w = s->by_chain + s->groups[g];
 			uint32_t count = s->groups[g + 1] - s->groups[g];
@@ -401,7 +366,7 @@ bool saturation_possible(struct saturation *s, uint32_t op, uint32_t from)
 
 	if (!initial && reaches(s, start_of(s, t3), commit_of(s, from)))
 		return false;
-	spend(s, PAIR_WORK * (s->writer_head[key + 1] - s->writer_head[key]));
+	saturation_spend(s, PAIR_WORK * (s->writer_head[key + 1] - s->writer_head[key]));
 	for (uint32_t w = s->writer_head[key]; w < s->writer_head[key + 1]; w++) {
 		uint32_t t2 = s->writers[w];
 
@@ -476,7 +441,7 @@ static bool force_pairs(struct saturation *s)
 		/* Each alone in its chain: too many pairs. */
 		if (groups * (end - first) > (uint64_t)PAIR_WRITERS_MAX * PAIR_WRITERS_MAX)
 			continue;
-		spend(s, PAIR_WORK * groups * (end - first));
+		saturation_spend(s, PAIR_WORK * groups * (end - first));
 		for (uint32_t a = first; a < end; a++) {
 			for (uint32_t g = s->group_head[k]; g < s->group_head[k + 1]; g++)
 				changed |= force_pair(s, s->writers[a], s->by_chain + s->groups[g],

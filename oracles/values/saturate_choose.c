@@ -10,6 +10,8 @@
 
 /* Parts in which choices are made at first. */
 enum { BATCHES = 32 };
+/* Words that one event or edge of a topological sort counts for. */
+enum { PLACE_WORK = 8 };
 
 static int compare_places(const void *a, const void *b, void *context)
 {
@@ -71,6 +73,7 @@ void saturation_places(struct saturation *s)
 		}
 	}
 	CHECK(at == s->node_count);
+	saturation_spend(s, PLACE_WORK * (s->edges.count + s->node_count));
 	free(missing);
 	free(heap);
 }

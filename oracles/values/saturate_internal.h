@@ -83,6 +83,8 @@ static inline bool reaches(const struct saturation *s, uint32_t from, uint32_t t
 	return reach_before(&s->reach, from, to);
 }
 
+/* Work was done: words of the table. */
+void saturation_spend(struct saturation *s, uint64_t words);
 /* An edge that is not implied yet; true: it is new. */
 bool saturation_add(
 	struct saturation *s, uint32_t from, uint32_t to, enum graph_kind kind, uint32_t detail);
