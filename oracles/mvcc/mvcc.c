@@ -558,6 +558,7 @@ void mvcc_check(const struct schedule *schedule, const struct mvcc_options *opti
 	verdict_sort(verdict);
 	store_release(&m->store);
 	arena_release(&m->catalog.arena);
+	query_memo_release(&m->memo);
 	arena_release(&m->scratch);
 	reasons_release(&m->reasons);
 	map_release(&m->catalog.plans);

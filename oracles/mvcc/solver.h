@@ -19,6 +19,7 @@
 #include "mvcc/mvcc.h"
 #include "mvcc/plan/catalog.h"
 #include "mvcc/plan/plan.h"
+#include "mvcc/read/query_memo.h"
 #include "mvcc/reason.h"
 #include "mvcc/search/schedule.h"
 #include "mvcc/search/search.h"
@@ -39,7 +40,7 @@ struct mvcc {
 	struct arena scratch;
 	struct sql_options sql;
 	struct eval_source source;
-	uint64_t opaque_count; /* values of env.opaque_count so far */
+	uint64_t opaque_count; /* the last value of env.opaque_count; those of each statement have a range of their own */
 	struct session_settings settings_at_start; /* of a session that has set nothing, when the trace began */
 	struct session_settings settings_of_new; /* ... and as SET GLOBAL has left it */
 	bool login_ignored; /* skip-character-set-client-handshake: no login says in which character set its texts are */
@@ -68,6 +69,7 @@ struct mvcc {
 	struct search search;
 	struct stmt_exec now;
 	struct gathered_tables gathered;
+	struct query_memo memo;
 	struct wanted_locks wanted;
 	struct note_draft draft;
 };

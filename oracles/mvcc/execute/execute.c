@@ -5,6 +5,7 @@
 #include "mvcc/execute/execute.h"
 
 #include "base/buf.h"
+#include "base/bug.h"
 #include "mvcc/execute/foreign_keys.h"
 #include "mvcc/execute/returning.h"
 #include "mvcc/execute/stored_program_exec.h"
@@ -373,16 +374,38 @@ static bool into_fits(const struct mvcc *m, const struct eval_result *result, bo
 	       result->row_count == m->schedule->stmts[m->now.stmt].in->record.affected;
 }
 
+/* Is the answer what was recorded?  False, too: not known (*undecided). */
+static bool answer_fits(struct mvcc *m, const struct eval_result *result, bool *undecided)
+{
+	const struct execution_rows *recorded = schedule_result(m->schedule, &m->schedule->stmts[m->now.stmt]);
+
+	return m->now.plan->into ? into_fits(m, result, undecided) : compare_result(m, result, recorded, undecided);
+}
+
+/* Does the query, asked once more, answer what it answered when it saw the same rows before? */
+static bool answers_as_before(struct mvcc *m, const struct eval_result *before, bool fitted)
+{
+	struct eval_outcome outcome = {0};
+	struct eval_result now = {0};
+	bool undecided;
+
+	return eval_query_run(m->now.plan->query, &m->scratch, &m->now.env, &m->source, &now, &outcome) &&
+	       now.row_count == before->row_count && now.open_count == before->open_count &&
+	       answer_fits(m, &now, &undecided) == fitted && answer_fits(m, before, &undecided) == fitted;
+}
+
 static enum query_answer ask_query(struct mvcc *m, struct eval_result *result)
 {
 	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now.stmt];
 	const struct execution_rows *recorded = schedule_result(m->schedule, stmt);
 	struct eval_outcome outcome = {0};
-	bool undecided;
+	bool undecided = false, fits = false, known;
 
 	m->gathered.count = 0;
 	*result = (struct eval_result){0};
-	if (!eval_query_run(
+	known = query_memo_find(m, result, &fits);
+	CHECK_SLOW(!known || answers_as_before(m, result, fits));
+	if (!known && !eval_query_run(
 		    m->now.plan->query, &m->scratch, &m->now.env, &m->source, result, &outcome)) {
 		if (m->now.unknown) {
 			set_verdict(m, STMT_UNDECIDED, m->now.unknown);
@@ -425,8 +448,12 @@ static enum query_answer ask_query(struct mvcc *m, struct eval_result *result)
 		if (answer != QUERY_DIFFERS)
 			return answer;
 	}
-	if (m->now.plan->into ? into_fits(m, result, &undecided)
-			      : compare_result(m, result, recorded, &undecided))
+	if (!known) {
+		fits = answer_fits(m, result, &undecided);
+		if (!undecided)
+			query_memo_keep(m, result, fits);
+	}
+	if (fits)
 		return QUERY_FITS;
 	if (undecided) {
 		set_verdict(m, STMT_UNDECIDED, REASON_RESULT_NOT_WHOLE);
@@ -861,11 +888,16 @@ bool unknown_foreign_key(const struct mvcc *m, const struct record_stmt *r)
 	return table == STORE_NONE || !m->store.tables[table].def;
 }
 
+/* Opaque values of a statement, at most: a power of two. */
+enum { OPAQUE_BITS = 28 };
+
 static void begin_statement(struct mvcc *m, uint32_t index)
 {
 	const struct schedule_stmt *stmt = &m->schedule->stmts[index];
 
 	arena_clear(&m->scratch);
+	/* Executed again, in another order, it makes the same ones. */
+	m->opaque_count = ((uint64_t)index + 1) << OPAQUE_BITS;
 	m->now.stmt = index;
 	m->now.txn = stmt->txn == SCHEDULE_NONE ? STORE_NONE : stmt->txn + 1;
 	m->now.view = STORE_NONE;

@@ -5,7 +5,6 @@
 
 #include "base/mem.h"
 #include "model/history/history.h"
-#include "mvcc/plan/lookups.h"
 #include "mvcc/read/visibility.h"
 #include "mvcc/solver.h"
 #include "mvcc/store/purge.h"
@@ -186,10 +185,12 @@ typedef void row_fn(struct reader *r, const struct eval_expr *where, uint32_t ro
 
 static void each_row(struct reader *r, uint32_t number, const struct eval_expr *where, row_fn *each)
 {
+	struct store_table *table = &r->m->store.tables[number];
 	struct store_record **records;
-	size_t count;
+	size_t count = records_of(r->m, table, &records);
 
-	if (lookup_records(r->m, &r->m->store.tables[number], &records, &count)) {
+	/* All of the table's are more than those that have several versions. */
+	if (records != table->records) {
 		for (size_t i = 0; i < count; i++) {
 			uint32_t row = row_of_record(r->rv, records[i]);
 
