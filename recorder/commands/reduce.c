@@ -14,6 +14,7 @@
 #include "commands/recorder_commands.h"
 #include "commands/run_options.h"
 #include "model/execution/execution.h"
+#include "reduce/script.h"
 #include "reducer/executor.h"
 #include "reducer/reducer.h"
 
@@ -78,19 +79,63 @@ static bool is_trace(const char *path)
 	return len > 4 && strcmp(path + len - 4, ".itr") == 0;
 }
 
-static bool read_trace(struct scenario *out, const char *path, struct err *err)
+/* Of what was recorded the statements that the finding is about, in the order in which they began: its transactions, and
+ * what others wrote into the tables of the statement that it names. */
+static bool cut_to_witness(struct scenario *scenario, const struct execution *e, const struct failure *failure, struct err *err)
+{
+	enum { OTHERS = 3 }; /* doubts of failure_doubts() */
+	uint8_t *doubts = mem_zero(scenario->schedule.count + 1, 1);
+	struct sql_options sql = sql_options_for_server(e->server.version);
+	struct scenario part;
+	struct script script;
+	bool ok;
+
+	if (!failure_doubts(failure, scenario, e, doubts)) {
+		free(doubts);
+		return true;
+	}
+	script_open(&script, scenario, &sql);
+	for (size_t i = 0; i < script.schedule_count; i++)
+		script.stmts[script.setup_count + i].dropped = doubts[i] >= OTHERS;
+	ok = script_build(&script, &part, err);
+	script_release(&script);
+	free(doubts);
+	if (!ok)
+		return false;
+	scenario_release(scenario);
+	*scenario = part;
+	return true;
+}
+
+/* A recording of clients that ran at once: what the finding needs of it becomes a scenario. */
+static bool read_free_run(struct scenario *out, const struct execution *e, const char *path, struct reduce_options *o,
+	struct err *err)
 {
 	struct execution_scenario_options how = {.skip = true};
-	struct execution e;
+	static struct failure failure;
 	uint64_t skipped;
+
+	if (!failure_of_trace(e, o->finding, &failure, err) || !execution_to_scenario(e, &how, out, &skipped, err))
+		return err_prefix(err, "%s", path);
+	if (skipped)
+		output_message("%s: %" PRIu64 " statement%s cannot be sent again", path, skipped, skipped == 1 ? "" : "s");
+	if (!cut_to_witness(out, e, &failure, err)) {
+		scenario_release(out);
+		return false;
+	}
+	o->finding = failure.class_;
+	return true;
+}
+
+static bool read_trace(struct scenario *out, const char *path, struct reduce_options *o, struct err *err)
+{
+	struct execution e;
 	bool ok;
 
 	if (!execution_load(&e, path, NULL, err))
 		return false;
 	ok = e.scenario.ptr ? scenario_parse(out, e.scenario, "the scenario in the trace", err)
-			    : execution_to_scenario(&e, &how, out, &skipped, err);
-	if (ok && !e.scenario.ptr && skipped)
-		output_message("%s: %" PRIu64 " statement%s cannot be sent again", path, skipped, skipped == 1 ? "" : "s");
+			    : read_free_run(out, &e, path, o, err);
 	execution_release(&e);
 	return ok;
 }
@@ -136,7 +181,9 @@ static void tell_result(const struct reduce_options *o, const struct reducer_sum
 		" executions, %.1f s%s\n",
 		s->after.statements, s->before.statements, s->after.rows, s->before.rows, s->after.sessions, s->before.sessions,
 		s->after.bytes, s->before.bytes, s->executions, s->seconds,
-		s->whole ? "; none of the parts can go alone" : "; ended early: this is the best so far");
+		!s->whole	? "; ended early: this is the best so far"
+		: s->rate < 1	? "; none of the parts could go alone, as far as chance tells"
+				: "; none of the parts can go alone");
 	if (s->rate < 1)
 		buf_printf(&out, "it fails in about %.0f %% of executions\n", s->rate * 100);
 	if (s->slipped)
@@ -251,7 +298,7 @@ static enum exit_status reduce_run(const struct command *command, int argc, char
 		return status;
 	if (count != 1)
 		return command_misused(command, count ? "one scenario or trace at a time" : "which scenario or trace?");
-	if (!(is_trace(args[0]) ? read_trace(&scenario, args[0], &err) : read_scenario(&scenario, args[0], &err)))
+	if (!(is_trace(args[0]) ? read_trace(&scenario, args[0], &o, &err) : read_scenario(&scenario, args[0], &err)))
 		return command_failed(command, &err);
 	if (o.isolation && !set_level(&scenario, o.isolation)) {
 		scenario_release(&scenario);

@@ -81,7 +81,7 @@ static bool judge(const struct execution *e, struct verdict *verdict, struct err
 		return false;
 	verdict_init(verdict);
 	schedule_init(&schedule, e);
-	mvcc_check(&schedule, &(struct mvcc_options){.contract = &contract, .all_sessions = true}, verdict);
+	mvcc_check(&schedule, &(struct mvcc_options){.contract = &contract, .all_sessions = e->scenario.ptr}, verdict);
 	known_attach(verdict, e);
 	schedule_release(&schedule);
 	verdict_join(verdict);
@@ -284,6 +284,29 @@ static void fill_doubts(struct doubting *d, uint8_t *doubts)
 		doubts[i] = s ? doubt_of(d, s) : 4;
 	}
 	free(ordinals);
+}
+
+bool failure_of_trace(const struct execution *e, const char *wanted, struct failure *out, struct err *err)
+{
+	struct verdict verdict;
+	const struct finding *best = NULL;
+
+	if (!judge(e, &verdict, err))
+		return false;
+	for (size_t i = 0; i < verdict.finding_count; i++) {
+		const struct finding *f = &verdict.findings[i];
+
+		if (wanted && strcmp(finding_name(f), wanted) != 0 && strcmp(f->id, wanted) != 0)
+			continue;
+		/* Violations come first; then known bugs before what is only documented. */
+		if (!best || (best->severity != SEVERITY_VIOLATION && !best->known_count && f->known_count))
+			best = f;
+	}
+	if (best)
+		fill(best, out);
+	verdict_release(&verdict);
+	return best || err_set(err, ERR_EMPTY, "the trace shows no finding%s%s", wanted ? " of the class or id " : "",
+				wanted ? wanted : "");
 }
 
 bool failure_doubts(

@@ -44,6 +44,10 @@ bool outcome_judge(
 /* A server that is gone, or sessions that had to be killed, as a failure of its own, before the others. */
 void outcome_add_accident(struct outcome *out, const char *class_);
 
+/* What a recording of any program shows: the finding of that class or id, NULL: the gravest.  False: none. */
+bool failure_of_trace(
+	const struct execution *e, const char *wanted, struct failure *out, struct err *err) MUST_CHECK;
+
 /* Whether one of the outcome's failures is the same as that. */
 bool outcome_shows(const struct outcome *outcome, const struct failure *failure, enum failure_same same) MUST_CHECK;
 

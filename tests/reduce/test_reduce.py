@@ -118,6 +118,15 @@ def test_a_recording_is_reduced_as_its_scenario():
     require_small("recorded")
 
 
+def test_a_recording_without_its_scenario():
+    """As of clients that ran at once: the finding's statements become a scenario."""
+    trace = path("free.itr")
+    run(ISOTRACE, "slice", "--session=1,2,3,4", "-o", trace, path("padded.itr"))
+    assert "scenario" not in run(ISOTRACE, "show", "--format=ndjson", trace), "the scenario is still in it"
+    reduce("free", trace)
+    require_small("free")
+
+
 def test_jobs():
     reduce("jobs", "--jobs=2", PADDED)
     require_small("jobs")
