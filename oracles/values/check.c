@@ -27,8 +27,9 @@ enum {
  * long history. */
 #define SOLVER_STEPS_DEFAULT ((uint64_t)30 * 1000 * 1000)
 #define SOLVER_STEPS_A_TXN   ((uint64_t)2000)
-/* Of one of the last questions, while there are as many. */
-#define STEPS_LEAST ((uint64_t)20 * 1000 * 1000)
+/* For cursor stability, which needs many steps and decides quickly; those beyond its share are not
+ * taken from other questions. */
+#define CURSOR_STEPS ((uint64_t)30 * 1000 * 1000)
 /* What saturation may take for each level: memory, more for a long history, and words of its table,
  * some ten seconds. */
 #define TABLE_BYTES       ((uint64_t)1 << 28)
@@ -458,10 +459,7 @@ enum { QUESTIONS_GUARANTEES = 5, QUESTIONS_WEAK = 9, QUESTIONS_AFTER = 12 };
 /* Of so many questions to come, unless one level is asked for. */
 static uint64_t share(const struct judge *j, uint64_t questions)
 {
-	uint64_t part = j->level ? j->steps : j->steps / questions;
-	uint64_t least = j->steps < STEPS_LEAST ? j->steps : STEPS_LEAST;
-
-	return part < least && !j->options->budget ? least : part;
+	return j->level ? j->steps : j->steps / questions;
 }
 
 /* `steps`: for this question; what it leaves is left for the others. */
@@ -611,6 +609,22 @@ static void report_cycles(struct judge *j, uint32_t examples)
 
 /* ------------------------------------------------------- between PL-2 and the strong ones */
 
+static enum level_answer ask_cursor(struct judge *j)
+{
+	uint64_t part = share(j, QUESTIONS_AFTER), left = j->steps - part;
+	enum level_answer answer;
+
+	if (part < CURSOR_STEPS && !j->options->budget) {
+		j->steps = CURSOR_STEPS;
+		answer = ask_solver(
+			j, MODEL_PL_CS, CYCLE_PLAIN, CLASS_G_CURSOR, "PL-CS", CURSOR_STEPS);
+		/* What is left of its share is left for others. */
+		j->steps = left + (CURSOR_STEPS - j->steps < part ? part - (CURSOR_STEPS - j->steps) : 0);
+		return answer;
+	}
+	return ask_solver(j, MODEL_PL_CS, CYCLE_PLAIN, CLASS_G_CURSOR, "PL-CS", part);
+}
+
 /* Cursor stability, monotonic view, and with real time forward consistent view. */
 static void decide_between(struct judge *j)
 {
@@ -623,8 +637,7 @@ static void decide_between(struct judge *j)
 	if (has_anomaly(j, ANOMALY_LOST_UPDATE))
 		j->cursor = LEVEL_FAILS;
 	if (j->cursor == LEVEL_UNDECIDED && is_wanted(j, "PL-CS"))
-		j->cursor = ask_solver(j, MODEL_PL_CS, CYCLE_PLAIN, CLASS_G_CURSOR, "PL-CS",
-			share(j, QUESTIONS_AFTER));
+		j->cursor = ask_cursor(j);
 	if (j->monotonic == LEVEL_UNDECIDED && is_wanted(j, "PL-2L"))
 		j->monotonic = ask_solver(j, MODEL_PL_2L, CYCLE_PLAIN, CLASS_G_MONOTONIC, "PL-2L",
 			share(j, QUESTIONS_AFTER - 1));
