@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The program isotrace: the table of its commands.  Each is a file commands/NAME.c. */
 #include "base/command.h"
+#include "base/mem.h"
 #include "commands/commands.h"
 
 static const struct command *const commands[] = {
@@ -35,5 +36,7 @@ static const struct cli_program isotrace = {
 
 int main(int argc, char **argv)
 {
+	/* A file from outside must not take more than the machine has. */
+	mem_limit(0);
 	return program_main(&isotrace, argc, argv);
 }

@@ -200,6 +200,8 @@ static void bash_command(struct buf *out, const struct command *command)
 					? ""
 					: "=");
 	}
+	if (!option_find(command->options, "memory"))
+		buf_add_str(out, "--memory= ");
 	buf_printf(
 		out, "--help --version'\n\t\targuments=%s ;;\n", command->files ? "files" : "none");
 }
@@ -315,6 +317,8 @@ static void zsh_completion(struct buf *out, const struct command *const *command
 			if (def->name)
 				zsh_option(out, def);
 		}
+		if (!option_find(commands[i]->options, "memory"))
+			buf_add_str(out, " \\\n\t\t\t'--memory=[end rather than take more memory]:size:'");
 		buf_add_str(out, " \\\n\t\t\t'(-)--help[show this help]'");
 		if (commands[i] == &help_command)
 			buf_add_str(out, " \\\n\t\t\t'1:command:->commands'");

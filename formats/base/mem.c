@@ -5,12 +5,35 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/err.h"
 
+static uint64_t limited; /* by mem_limit; 0: not */
+
+void mem_limit(uint64_t bytes)
+{
+	struct rlimit limit;
+
+	if (!bytes) {
+		long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+
+		bytes = pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 0;
+	}
+	/* Heap and private mappings, whichever library asks for them. */
+	if (bytes && getrlimit(RLIMIT_DATA, &limit) == 0) {
+		limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
+		(void)setrlimit(RLIMIT_DATA, &limit);
+		limited = bytes;
+	}
+}
+
 static NORETURN void out_of_memory(size_t size)
 {
+	if (limited)
+		fprintf(stderr, "isotrace: more memory is needed than --memory allows (%llu MiB)\n",
+			(unsigned long long)(limited >> 20));
 	fprintf(stderr,
 		"isotrace: out of memory (asked for %zu bytes more). Use a machine with more memory, or "
 		"have isotrace check do less: one oracle alone (--oracle=adya, --oracle=mvcc), or without the levels of "

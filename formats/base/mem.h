@@ -12,6 +12,8 @@
 
 #include "base/attr.h"
 
+/* From now on the process ends with a message rather than take more than this; 0: the machine's memory. */
+void mem_limit(uint64_t bytes);
 void *mem_alloc(size_t size) __attribute__((malloc, returns_nonnull, alloc_size(1)));
 /* count * size bytes, all zero; the product is checked.  Large pages as below. */
 void *mem_zero(size_t count, size_t size) __attribute__((malloc, returns_nonnull));

@@ -201,10 +201,16 @@ static bool set_value(const struct option_def *def, void *target, char *value, s
 /* ---- parsing ---- */
 
 /* getopt's answers: a long option is LONG_BASE + its index in the table. */
-enum { LONG_BASE = 256, LONG_HELP = 256 + OPTION_COUNT_MAX, LONG_VERSION };
+enum { LONG_BASE = 256, LONG_HELP = 256 + OPTION_COUNT_MAX, LONG_VERSION, LONG_MEMORY };
+
+/* A command whose option of this name means something else. */
+static bool has_own_memory(const struct option_def *table)
+{
+	return option_find(table, "memory") != NULL;
+}
 
 struct getopt_tables {
-	struct option longs[2 * OPTION_COUNT_MAX + 3]; /* with the aliases */
+	struct option longs[2 * OPTION_COUNT_MAX + 4]; /* with the aliases */
 	char shorts[3 * OPTION_COUNT_MAX + 8];
 };
 
@@ -243,8 +249,12 @@ static void make_tables(const struct option_def *table, struct getopt_tables *ou
 	*s = '\0';
 	out->longs[count++] = (struct option){"help", no_argument, NULL, LONG_HELP};
 	out->longs[count++] = (struct option){"version", no_argument, NULL, LONG_VERSION};
+	if (!has_own_memory(table))
+		out->longs[count++] = (struct option){"memory", required_argument, NULL, LONG_MEMORY};
 	out->longs[count] = (struct option){NULL, 0, NULL, 0};
 }
+
+#define MEMORY_HELP "end with a message rather than take more memory than this"
 
 static const struct option_def *find_def(const struct option_def *table, int code)
 {
@@ -308,6 +318,17 @@ static enum options_result refuse(const struct option_def *table,
 	return OPTIONS_ERROR;
 }
 
+/* Every command takes it, as all read what comes from outside. */
+static enum options_result limit_memory(struct err *err)
+{
+	uint64_t bytes;
+
+	if (!parse_size(optarg, "--memory", &bytes, err))
+		return OPTIONS_ERROR;
+	mem_limit(bytes);
+	return OPTIONS_OK;
+}
+
 enum options_result options_parse(const struct option_def *table, void *target, int argc,
 	char **argv, int *first, struct err *err)
 {
@@ -331,6 +352,8 @@ enum options_result options_parse(const struct option_def *table, void *target, 
 			result = OPTIONS_HELP;
 		else if (answer == LONG_VERSION || answer == 'V')
 			result = OPTIONS_VERSION;
+		else if (answer == LONG_MEMORY)
+			result = limit_memory(err);
 		else if (answer == '?' || answer == ':')
 			result = refuse(table, tables, answer, argument, err);
 		else if (!set_value(find_def(table, answer), target, optarg, err))
@@ -505,6 +528,8 @@ void options_help(struct buf *out, const struct option_def *table, size_t column
 	}
 	help_entry(out, find_def(table, 'h') ? "-?, --help" : "-?, -h, --help", "show this help",
 		NULL, columns);
+	if (!has_own_memory(table))
+		help_entry(out, "    --memory=SIZE", MEMORY_HELP, NULL, columns);
 	help_entry(out, "-V, --version", "show the version", NULL, columns);
 	buf_release(&spelling);
 }
@@ -572,8 +597,9 @@ void options_mdoc(struct buf *out, const struct option_def *table)
 		open = true;
 		mdoc_item(out, def);
 	}
-	buf_printf(out,
-		"%s.It Fl \\&? ,%s Fl \\-help\nshow a short help.\n.It Fl V , Fl \\-version\n"
-		"show the version.\n.El\n",
+	buf_printf(out, "%s.It Fl \\&? ,%s Fl \\-help\nshow a short help.\n",
 		open ? "" : ".Bl -tag -width Ds\n", find_def(table, 'h') ? "" : " Fl h ,");
+	if (!has_own_memory(table))
+		buf_add_str(out, ".It Fl \\-memory Ns = Ns Ar SIZE\n" MEMORY_HELP ".\n");
+	buf_add_str(out, ".It Fl V , Fl \\-version\nshow the version.\n.El\n");
 }

@@ -10,9 +10,9 @@
 
 #include "base/buf.h"
 #include "base/bug.h"
-#include "base/crc32c.h"
 #include "base/mem.h"
 #include "trace/format.h"
+#include "trace/frame.h"
 #include "trace/input.h"
 
 enum { SLOTS = 256, HEAD_SIZE = TRACE_EXT_HEAD_SIZE + TRACE_BLOCK_HEAD_SIZE };
@@ -127,9 +127,8 @@ static bool read_frame(struct trace_blocks *blocks, const struct slot *slot, str
 		return changed(blocks, slot->segment, err);
 	blocks->frame.len += length;
 	p = (const unsigned char *)blocks->frame.data;
-	/* As the reader did when it was loaded (reader.c, frame_check). */
-	if (crc32c(crc32c(0, p + 5, 1), p + HEAD_SIZE - 4, blocks->frame.len - HEAD_SIZE + 4) !=
-		mp_load_be(p + HEAD_SIZE - 8, 4))
+	/* Its version was checked when it was loaded. */
+	if (!frame_is_sound(p, blocks->frame.len, 0))
 		return changed(blocks, slot->segment, err);
 	return true;
 }

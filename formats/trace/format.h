@@ -4,13 +4,13 @@
  * specification; this is its short form.
  *
  * file   := header block* ; each a complete msgpack object, so any msgpack library can walk it
- * header := map { "magic": "isotrace", "version": 1, "recorder": str, "trace": bin16 (same in all
+ * header := map { "magic": "isotrace", "version": 2, "recorder": str, "trace": bin16 (same in all
  *           segments), "segment": n, "marker": bin16, "mono_ns": n, "wall_ns": n, "facts": map,
  *           "crc": n (last; CRC-32C of the header's bytes before this pair's key) }
  * block  := ext32, always the five-byte length form 0xc9, type 1 (zstd) or 2 (raw), of:
  *             marker        16 bytes
- *             crc           4 bytes, big-endian: CRC-32C of the ext type byte, then of all payload
- *                           bytes after this field
+ *             crc           4 bytes, big-endian: CRC-32C of the ext type byte, then (since version
+ *                           2) of the marker, then of all payload bytes after this field
  *             record count  4 bytes, big-endian, the block record included
  *             body          records, as they are or as one zstd frame that states its content size
  * The first record of a body is the block record (kind 0).
@@ -27,7 +27,8 @@
 #define TRACE_MARKER_PREFIX "\x89ITR\r\n\x1a\n"
 
 enum {
-	TRACE_VERSION = 1,
+	TRACE_VERSION = 2,
+	TRACE_VERSION_MARKER_CHECKED = 2, /* since then the checksum covers the marker */
 	TRACE_EXT_ZSTD = 1,
 	TRACE_EXT_RAW = 2,
 	TRACE_MARKER_SIZE = 16,

@@ -18,9 +18,9 @@
 #include <zstd.h>
 
 #include "base/bug.h"
-#include "base/crc32c.h"
 #include "base/mem.h"
 #include "trace/format.h"
+#include "trace/frame.h"
 #include "trace/reader_internal.h"
 
 enum { DAMAGE_KEPT_MAX = 1000 };
@@ -116,8 +116,7 @@ static const char *frame_check(
 		return text;
 	}
 	*checksummed += length;
-	if (crc32c(crc32c(0, p + 5, 1), p + head - 4, *size - head + 4) !=
-		mp_load_be(p + head - 8, 4))
+	if (!frame_is_sound(p, *size, reader->header_known ? reader->header.version : 0))
 		return "a block's checksum does not match";
 	if (p[5] != TRACE_EXT_ZSTD && p[5] != TRACE_EXT_RAW) {
 		snprintf(text, 96, "a block of unknown type %d, perhaps of a newer isorec", p[5]);

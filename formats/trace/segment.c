@@ -12,9 +12,9 @@
 
 #include "base/bug.h"
 #include "base/clock.h"
-#include "base/crc32c.h"
 #include "base/mem.h"
 #include "trace/format.h"
+#include "trace/frame.h"
 #include "trace/pack.h"
 
 /* ---- system calls ---- */
@@ -234,17 +234,16 @@ static struct span body_complete(const struct segment_block *block, struct buf *
 static struct span frame_complete(
 	const struct segment *segment, char *p, unsigned char type, uint32_t records, size_t stored)
 {
-	uint32_t crc;
+	size_t size = FRAME_HEAD_SIZE + stored;
 
 	p[0] = (char)0xc9;
 	store_be32(p + 1, (uint32_t)(TRACE_BLOCK_HEAD_SIZE + stored));
 	p[5] = (char)type;
 	memcpy(p + TRACE_EXT_HEAD_SIZE, segment->header.marker, TRACE_MARKER_SIZE);
 	store_be32(p + FRAME_HEAD_SIZE - 4, records);
-	crc = crc32c(0, &type, 1);
-	crc = crc32c(crc, p + FRAME_HEAD_SIZE - 4, 4 + stored);
-	store_be32(p + FRAME_HEAD_SIZE - 8, crc);
-	return span_of(p, FRAME_HEAD_SIZE + stored);
+	store_be32(p + FRAME_HEAD_SIZE - 8,
+		frame_checksum((const unsigned char *)p, size, segment->header.version));
+	return span_of(p, size);
 }
 
 /* Rows of random data do not shrink: then time is spent on a block once in a while only. */

@@ -13,7 +13,7 @@ import struct
 import subprocess
 import sys
 
-from run import HERE, isotrace, scratch
+from run import HERE, ISOTRACE, isotrace, scratch
 import tap
 from tracefile import MARKER, Trace, compress, crc32c, pack
 
@@ -36,7 +36,7 @@ def simulate(*options):
     header, at = read_trace.read_header(data)
     records = []
     while at < len(data):
-        block, at = read_trace.read_block(data, at, header["marker"])
+        block, at = read_trace.read_block(data, at, header["marker"], header["version"])
         records += [r for r in block[1:] if r[0] != FOOTER]
     return records
 
@@ -260,6 +260,25 @@ def test_a_hole_shows_nothing_new():
             report = judge(write("hole.itr", blocks, hole=hole), "--salvage")
             assert report["verdict"] == "incomplete", (discipline, hole, report["verdict"])
             assert not violations(report), (discipline, hole, report["findings"])
+
+
+def test_bombs():
+    """a few bytes that become many are read within --memory, or the program says that it needs more"""
+    trace = Trace()
+    trace.add("session", 0, session=1, node="n")
+    for number in range(1, 4):
+        trace.stmt(1, number, "select c from t", rows=[[None]] * 2000000)
+    path = scratch("bomb.itr")
+    trace.write(path, per_block=1)
+    assert os.path.getsize(path) < 100000, os.path.getsize(path)
+    for command in (["check"], ["stats"], ["show", "--format=ndjson"], ["export", "--to=scenario", "--skip"]):
+        with subprocess.Popen([ISOTRACE, *command, "--memory=150M", path], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True) as process:
+            said = process.stderr.read()
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        assert usage.ru_maxrss < 250 * 1024, (command, usage.ru_maxrss)
+        assert process.returncode in (0, 3) or "--memory" in said, (command, process.returncode, said[-300:])
 
 
 if __name__ == "__main__":

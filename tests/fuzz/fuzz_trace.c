@@ -72,7 +72,7 @@ static void mend(struct buf *file)
 
 		if (len < 30 || len > mp_left(&mp))
 			return;
-		crc = crc32c(crc32c(0, frame + 5, 1), frame + 26, len - 26);
+		crc = frame_checksum(frame, len, TRACE_VERSION);
 		for (int i = 0; i < 4; i++)
 			frame[22 + i] = (unsigned char)(crc >> (24 - 8 * i));
 		mp.p += len;

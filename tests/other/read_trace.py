@@ -116,14 +116,14 @@ def read_header(data):
     key = size - 9
     if data[key:key + 5] != b"\xa3crc\xce" or crc32c(data[:key]) != header["crc"]:
         raise Damage("the header's checksum is wrong")
-    if header["version"] > 1:
+    if header["version"] > 2:
         raise Damage("a newer version")
     if len(header["marker"]) != 16 or header["marker"][:8] != MARKER_START:
         raise Damage("no marker")
     return header, size
 
 
-def read_block(data, at, marker):
+def read_block(data, at, marker, version):
     """The records of the block at this offset, and the offset after it; None at a torn tail."""
     if len(data) - at < 30 or data[at] != 0xC9:
         return None
@@ -132,7 +132,7 @@ def read_block(data, at, marker):
     if not 24 <= length <= BLOCK_MAX or data[at + 6:at + 22] != marker or end > len(data):
         return None
     crc, count = struct.unpack(">II", data[at + 22:at + 30])
-    if crc32c(data[at + 5:at + 6], data[at + 26:end]) != crc:
+    if crc32c(data[at + 5:at + 6], marker if version > 1 else b"", data[at + 26:end]) != crc:
         return None
     body = data[at + 30:end]
     if kind == 1:
@@ -157,7 +157,7 @@ def read_file(path, follows):
     header, at = read_header(data)
     number, footer, out = 0, None, []
     while at < len(data):
-        block = read_block(data, at, header["marker"])
+        block = read_block(data, at, header["marker"], header["version"])
         if block is None:
             break
         records, end = block

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "trace/frame.h"
 #include "trace_make.h"
 
 /* ---- reading forged bytes ---- */
@@ -421,22 +422,61 @@ START_TEST(headers_of_other_versions)
 	struct buf file = BUF_INIT;
 	struct outcome out;
 
-	odd_header(&file, 1, marker);
+	odd_header(&file, TRACE_VERSION, marker);
 	forge_block(&file, marker, 0, 1, 2);
 	read_bytes(&file, false, false, &out);
 	ck_assert(out.opened && !out.failed);
 	ck_assert_uint_eq(out.notes, 2);
 	buf_clear(&file);
-	odd_header(&file, 2, marker);
+	odd_header(&file, TRACE_VERSION + 1, marker);
 	forge_block(&file, marker, 0, 1, 2);
 	read_bytes(&file, false, false, &out);
 	ck_assert(!out.opened);
-	ck_assert_msg(strstr(out.err.text, "format version 2") &&
-			      strstr(out.err.text, "reads up to version 1"),
+	ck_assert_msg(strstr(out.err.text, "format version 3") &&
+			      strstr(out.err.text, "reads up to version 2"),
 		"%s", out.err.text);
 	ck_assert_int_eq(out.err.code, ERR_UNSUPPORTED);
 	read_bytes(&file, true, false, &out);
 	ck_assert(!out.opened); /* salvage mends damage, not versions */
+	buf_release(&file);
+}
+END_TEST
+
+/* Puts the checksum of another version onto the frame that begins at `at`. */
+static void check_as(struct buf *file, size_t at, uint32_t version)
+{
+	unsigned char *frame = (unsigned char *)file->data + at;
+	uint32_t crc = frame_checksum(frame, file->len - at, version);
+
+	for (int i = 0; i < 4; i++)
+		frame[22 + i] = (unsigned char)(crc >> (24 - 8 * i));
+}
+
+/* The checksum of version 1 leaves the marker out: a block of another file passed with this one's. */
+START_TEST(grafted_blocks_are_refused)
+{
+	unsigned char marker[16], other[16];
+	struct buf file = BUF_INIT;
+	struct outcome out;
+	size_t at;
+
+	for (uint32_t version = 1; version <= TRACE_VERSION; version++) {
+		buf_clear(&file);
+		odd_header(&file, version, marker);
+		memcpy(other, TRACE_MARKER_PREFIX "ABCDEFGH", 16);
+		at = file.len;
+		forge_block(&file, other, 0, 1, 2);
+		check_as(&file, at, version);
+		memcpy(file.data + at + 6, marker, 16);
+		read_bytes(&file, false, false, &out);
+		ck_assert_uint_eq(out.notes, version == 1 ? 2 : 0);
+		/* Its own block is read, whatever the version. */
+		file.len = at;
+		forge_block(&file, marker, 0, 1, 2);
+		check_as(&file, at, version);
+		read_bytes(&file, false, false, &out);
+		ck_assert_uint_eq(out.notes, 2);
+	}
 	buf_release(&file);
 }
 END_TEST
@@ -603,7 +643,7 @@ END_TEST
 static void store_segment(const char *dir, const char *name, uint32_t segment, uint8_t id,
 	uint64_t first_seq, bool footer)
 {
-	struct trace_header header = {.version = 1, .segment = segment};
+	struct trace_header header = {.version = TRACE_VERSION, .segment = segment};
 	struct buf file = BUF_INIT, body = BUF_INIT;
 	struct record_block info = {.block = 1};
 	struct record_footer end = {.seq = first_seq + 3, .blocks = 1, .records = 3};
@@ -786,7 +826,7 @@ END_TEST
 
 UNIT_MAIN("trace_reader", sound_forgery_reads, forged_compression, forged_counts_and_records,
 	block_reading_keeps_the_good_part, block_numbers_are_checked, nothing_follows_the_footer,
-	newer_traces_are_read_as_far_as_possible, headers_of_other_versions,
+	newer_traces_are_read_as_far_as_possible, headers_of_other_versions, grafted_blocks_are_refused,
 	lost_header_is_salvaged, traces_inside_traces, scanning_is_bounded, many_producers,
 	other_files_are_named, directories_read_as_one_trace, directories_with_faults,
 	strung_segments_read_as_one_trace, standard_input_in_small_pieces)

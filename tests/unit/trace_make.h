@@ -108,7 +108,8 @@ static inline void forge_frame(struct buf *out, const unsigned char marker[16], 
 	}
 	head[5] = type;
 	memcpy(head + 6, marker, 16);
-	crc = crc32c(crc32c(crc32c(0, &type, 1), head + 26, 4), body.ptr, body.len);
+	crc = crc32c(crc32c(0, &type, 1), marker, 16);
+	crc = crc32c(crc32c(crc, head + 26, 4), body.ptr, body.len);
 	for (int i = 0; i < 4; i++)
 		head[22 + i] = (unsigned char)(crc >> (24 - 8 * i));
 	buf_add(out, head, sizeof(head));
