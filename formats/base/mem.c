@@ -42,6 +42,13 @@ static NORETURN void out_of_memory(size_t size)
 	_exit(EXIT_STATUS_INPUT);
 }
 
+void *mem_must(void *ptr)
+{
+	if (!ptr)
+		out_of_memory(0);
+	return ptr;
+}
+
 void *mem_alloc(size_t size)
 {
 	void *ptr = malloc(size ? size : 1);

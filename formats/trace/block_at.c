@@ -9,7 +9,6 @@
 #include <zstd.h>
 
 #include "base/buf.h"
-#include "base/bug.h"
 #include "base/mem.h"
 #include "trace/format.h"
 #include "trace/frame.h"
@@ -42,8 +41,7 @@ struct trace_blocks *trace_blocks_open(const char *path, struct err *err)
 	struct trace_blocks *blocks = mem_zero(1, sizeof(*blocks));
 
 	blocks->input.fd = -1;
-	blocks->zstd = ZSTD_createDCtx();
-	CHECK(blocks->zstd);
+	blocks->zstd = mem_must(ZSTD_createDCtx());
 	if (!input_open(&blocks->input, path, err)) {
 		trace_blocks_close(blocks);
 		return NULL;

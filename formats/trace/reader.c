@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <zstd.h>
 
-#include "base/bug.h"
 #include "base/mem.h"
 #include "trace/format.h"
 #include "trace/frame.h"
@@ -664,8 +663,7 @@ struct trace_reader *trace_reader_open(
 	if (!reader->options.order_bytes_max)
 		reader->options.order_bytes_max = ORDER_BYTES_DEFAULT;
 	reader->complete_before = false;
-	reader->zstd = ZSTD_createDCtx();
-	CHECK(reader->zstd);
+	reader->zstd = mem_must(ZSTD_createDCtx());
 	reader->input.fd = -1;
 	if (input_open(&reader->input, path, err) && check_directory(reader, path, err) &&
 		input_select(&reader->input, 0, err)) {

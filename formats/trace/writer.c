@@ -158,8 +158,7 @@ static struct trace_writer *writer_new(const char *path, const struct trace_writ
 	segment_init(&writer->segment, options->io);
 	pack_facts(&writer->facts, options->facts);
 	if (writer->options.compression_level) {
-		writer->codec.zstd = ZSTD_createCCtx();
-		CHECK(writer->codec.zstd);
+		writer->codec.zstd = mem_must(ZSTD_createCCtx());
 		ZSTD_CCtx_setParameter(writer->codec.zstd, ZSTD_c_compressionLevel,
 			writer->options.compression_level);
 		writer->codec.saving_min = writer->options.compression_level < 0
