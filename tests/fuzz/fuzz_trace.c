@@ -16,6 +16,8 @@
 #include <unistd.h>
 
 #include "base/bug.h"
+#include "trace/format.h"
+#include "trace/frame.h"
 #include "trace_make.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
