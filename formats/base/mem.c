@@ -10,12 +10,21 @@
 
 #include "base/err.h"
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED true
+#else
+#define SANITIZED false
+#endif
+
 static uint64_t limited; /* by mem_limit; 0: not */
 
 void mem_limit(uint64_t bytes)
 {
 	struct rlimit limit;
 
+	/* The shadow memory of a sanitizer is many times as large as the machine's. */
+	if (SANITIZED)
+		return;
 	if (!bytes) {
 		long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
 

@@ -14,10 +14,10 @@
 /* Of rotated segments: each has a descriptor. */
 enum { SYNC_REQUESTS_MAX = 8 };
 
-static bool run_request(
-	struct trace_writer *writer, const struct sync_request *request, struct err *err)
+/* The segment is the background thread's, which may be making the next one by now. */
+static bool run_request(const struct sync_request *request, struct err *err)
 {
-	const struct trace_io *io = writer->segment.io;
+	const struct trace_io *io = request->io;
 	bool ok = io->datasync(io->data, request->fd) == 0;
 
 	if (!ok)
@@ -44,7 +44,7 @@ void *syncing_thread(void *arg)
 			continue;
 		}
 		pthread_mutex_unlock(&writer->lock);
-		ok = run_request(writer, request, &err);
+		ok = run_request(request, &err);
 		pthread_mutex_lock(&writer->lock);
 		if (!ok && !writer->sync_failed) {
 			writer->sync_failed = true;
@@ -79,7 +79,7 @@ void syncing_ask(struct trace_writer *writer, bool close)
 		pthread_cond_wait(&writer->sync_done, &writer->lock);
 	request = mem_zero(1, sizeof(*request));
 	*request = (struct sync_request){
-		.fd = segment->fd, .path = mem_strdup(segment->path), .close = close};
+		.io = segment->io, .fd = segment->fd, .path = mem_strdup(segment->path), .close = close};
 	if (writer->sync_last)
 		writer->sync_last->next = request;
 	else

@@ -39,6 +39,7 @@ struct block {
 
 /* For the thread that syncs. */
 struct sync_request {
+	const struct trace_io *io;
 	struct sync_request *next;
 	int fd;
 	char *path;

@@ -264,6 +264,9 @@ def test_a_hole_shows_nothing_new():
 
 def test_bombs():
     """a few bytes that become many are read within --memory, or the program says that it needs more"""
+    with open(ISOTRACE, "rb") as program:
+        if b"__asan_init" in program.read():
+            raise tap.Skip("--memory does nothing in a build with sanitizers, which need more than the machine has")
     trace = Trace()
     trace.add("session", 0, session=1, node="n")
     for number in range(1, 4):
