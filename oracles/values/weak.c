@@ -646,7 +646,8 @@ static void report_first(
 	uint32_t *component = mem_realloc(NULL, graph->node_count, sizeof(*component));
 	uint32_t *parent = mem_realloc(NULL, graph->node_count, sizeof(*parent)); /* edge */
 	uint32_t *from = mem_realloc(NULL, graph->node_count, sizeof(*from));
-	uint32_t *queue = mem_realloc(NULL, graph->node_count, sizeof(*queue)), tail = 0;
+	/* The root comes twice: at the beginning, and where the cycle is closed. */
+	uint32_t *queue = mem_realloc(NULL, (size_t)graph->node_count + 1, sizeof(*queue)), tail = 0;
 	uint32_t count = graph_components(graph, GRAPH_MASK_ALL, component), best = 0, root = 0;
 	uint32_t *size = mem_zero(count, sizeof(*size)), last = GRAPH_NONE;
 	struct cycle cycle = {.class = CYCLE_G2_ITEM, .order = CYCLE_SESSION};

@@ -552,6 +552,13 @@ START_TEST(first_violation)
 	ck_assert_uint_eq(verdict.findings[0].edge_count, 2);
 	verdict_release(&verdict);
 	values_release(&v);
+	/* All transactions, and the initial state, on cycles. */
+	judge_with(IMPORT_PLUME,
+		"w(1,1,0,1)\nw(2,1,0,1)\nr(3,1,0,1)\nw(3,1,1,2)\nr(2,1,1,2)\nr(1,0,1,2)\n", &options, &v,
+		&verdict);
+	ck_assert_int_eq(answer_of(&verdict, "", "be-RA"), '-');
+	verdict_release(&verdict);
+	values_release(&v);
 	judge_with(IMPORT_PLUME, skew, &options, &v, &verdict);
 	ck_assert_uint_eq(verdict.finding_count, 0);
 	ck_assert_int_eq(answer_of(&verdict, "", "be-RA"), '+');
