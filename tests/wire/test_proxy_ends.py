@@ -501,7 +501,8 @@ def statistics_of_removed_segments():
                               text=True, check=False)
         assert done.returncode == 3 and "no footer" not in done.stderr, done.stderr
         got = json.loads(done.stdout)
-        assert len(gaps) > 1 and got["gaps"]["removed"] == gaps[-1] and got["gaps"]["records"] == 0, got["gaps"]
+        # Usually several, one a segment; a busy machine fills few, large blocks.
+        assert gaps and got["gaps"]["removed"] == gaps[-1] and got["gaps"]["records"] == 0, got["gaps"]
         assert got["time"]["span_ns"] < 600e9, got["time"]["span_ns"]
 
 
