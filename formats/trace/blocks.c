@@ -74,6 +74,7 @@ void block_queue_locked(struct trace_writer *writer, struct block *block)
 	else
 		writer->queue_first = block;
 	writer->queue_last = block;
+	writer->queued_count++;
 	writer->queued_bytes += block_memory(block);
 	if (writer->thread_waits)
 		pthread_cond_signal(&writer->work);

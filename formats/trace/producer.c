@@ -331,6 +331,27 @@ void trace_producer_flush(struct trace_producer *producer)
 	owner_unlock(producer);
 }
 
+uint64_t trace_producer_durable(struct trace_producer *producer)
+{
+	struct trace_writer *writer = producer->writer;
+	uint64_t ticket;
+	bool lost;
+
+	trace_producer_flush(producer);
+	owner_lock(producer);
+	lost = producer->loss.records != 0 || atomic_load(&writer->stopped);
+	owner_unlock(producer);
+	pthread_mutex_lock(&writer->lock);
+	ticket = lost ? 0 : writer->queued_count;
+	if (ticket > writer->durable_wanted) {
+		writer->durable_wanted = ticket;
+		if (writer->thread_waits)
+			pthread_cond_signal(&writer->work);
+	}
+	pthread_mutex_unlock(&writer->lock);
+	return ticket;
+}
+
 void trace_producer_close(struct trace_producer *producer)
 {
 	struct trace_writer *writer;

@@ -212,6 +212,7 @@ struct trace_writer *trace_writer_open(
 		err_set_errno(err, errno, "cannot get random bytes for the trace's name");
 	} else if ((!writer->directory || make_directory(path, err)) &&
 		   writing_open_segment(writer, 1, err) && start_thread(writer, err)) {
+		syncing_ask_folder(writer);
 		return writer;
 	}
 	writer_free(writer);
@@ -255,6 +256,25 @@ void trace_writer_stats(struct trace_writer *writer, struct trace_writer_stats *
 	out->backlog_bytes = writer->queued_bytes;
 	if (writer->writing_ns && clock_mono_ns() - writer->writing_ns > writing_bound_ns(writer))
 		out->late_ns = clock_mono_ns() - writer->writing_ns;
+	if (writer->syncing_ns && clock_mono_ns() - writer->syncing_ns > syncing_bound_ns(writer))
+		out->sync_late_ns = clock_mono_ns() - writer->syncing_ns;
+	pthread_mutex_unlock(&writer->lock);
+}
+
+bool trace_writer_is_durable(struct trace_writer *writer, uint64_t ticket, bool *kept)
+{
+	bool done = atomic_load(&writer->durable_done) >= ticket;
+
+	/* In this order: `broken` is raised before `done`. */
+	*kept = ticket && atomic_load(&writer->durable_broken) < ticket;
+	return done;
+}
+
+void trace_writer_watch_durable(struct trace_writer *writer, void (*wake)(void *data), void *data)
+{
+	pthread_mutex_lock(&writer->lock);
+	writer->durable_wake = wake;
+	writer->durable_data = data;
 	pthread_mutex_unlock(&writer->lock);
 }
 

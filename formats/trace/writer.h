@@ -79,6 +79,8 @@ struct trace_writer_stats {
 	/* Past the flush interval: how long the oldest record waits for the disk now, 0: none does;
 	 * and the longest that one ever waited. */
 	uint64_t late_ns, late_ns_max;
+	/* The same of a sync: how long one takes already that should be over, and the longest. */
+	uint64_t sync_late_ns, sync_late_ns_max;
 };
 
 struct trace_writer;
@@ -109,6 +111,16 @@ struct trace_producer *trace_producer_open(struct trace_writer *writer);
 /* Hands over what is left. */
 void trace_producer_close(struct trace_producer *producer);
 void trace_producer_flush(struct trace_producer *producer);
+/* Hands over what the producer has and has it synced at once, whatever the interval.  Returns a
+ * ticket for trace_writer_is_durable(); 0: records were lost, or recording has stopped. */
+uint64_t trace_producer_durable(struct trace_producer *producer);
+/* Is all on the disk that was emitted before the ticket was taken?  *kept: false when it will never
+ * be: records were lost, or the disk refused.  Where losses of others cannot be told apart from it,
+ * it counts as lost, too. */
+bool trace_writer_is_durable(struct trace_writer *writer, uint64_t ticket, bool *kept);
+/* Has `wake` called when tickets have become durable, or will never be; NULL: no more, and it is not
+ * running any more either.  It is called with a lock held: it must not wait, nor call the writer. */
+void trace_writer_watch_durable(struct trace_writer *writer, void (*wake)(void *data), void *data);
 /* For records that are made later than what they tell of: reserves `count` numbers in a row now, and
  * returns the first.  Then, in the order in which they were reserved, trace_producer_use() before
  * the records are emitted: those without a seq get these numbers, and once they are used up fresh

@@ -43,7 +43,9 @@ struct sync_request {
 	struct sync_request *next;
 	int fd;
 	char *path;
-	bool close; /* afterwards: the segment is rotated */
+	bool close;     /* afterwards: the segment is rotated */
+	bool directory; /* the folder, which has the name of a new segment */
+	uint64_t ticket; /* what is written is durable up to here once this is done; 0: not asked for */
 };
 
 /* Records that did not make it, until a gap record tells of them. */
@@ -103,6 +105,15 @@ struct trace_writer {
 	unsigned sync_count; /* the one under way among them */
 	bool sync_closing, sync_failed;
 	struct err sync_err;
+	uint64_t syncing_ns; /* since when a sync runs; 0: none does */
+	/* Tickets are numbers of queued blocks. */
+	uint64_t queued_count, processed_count;
+	uint64_t durable_wanted, durable_asked; /* by producers; of the thread that syncs */
+	uint64_t durable_lost; /* lost records when it was last asked */
+	_Atomic uint64_t durable_done;
+	_Atomic uint64_t durable_broken; /* the last ticket that was not kept */
+	void (*durable_wake)(void *data);
+	void *durable_data;
 
 	/* The background thread's. */
 	struct segment segment;
@@ -198,11 +209,17 @@ bool writing_open_segment(struct trace_writer *writer, uint32_t number, struct e
 void *writing_thread(void *arg);
 /* A record that waits longer than this for the disk is at risk past what was promised.  The flush
  * interval, and time for a busy machine to come to it. */
+enum { WRITING_BUSY_MS = 200 };
+
 static inline uint64_t writing_bound_ns(const struct trace_writer *writer)
 {
-	enum { BUSY_MS = 200 };
+	return ((uint64_t)writer->options.flush_interval_ms + WRITING_BUSY_MS) * 1000000u;
+}
 
-	return ((uint64_t)writer->options.flush_interval_ms + BUSY_MS) * 1000000u;
+/* ... and a sync that takes longer than this, past what --sync promises for a loss of power. */
+static inline uint64_t syncing_bound_ns(const struct trace_writer *writer)
+{
+	return ((uint64_t)writer->options.sync_interval_ms + WRITING_BUSY_MS) * 1000000u;
 }
 
 /* ---- sync_thread.c ---- */
@@ -210,6 +227,10 @@ static inline uint64_t writing_bound_ns(const struct trace_writer *writer)
 void *syncing_thread(void *arg);
 /* Has the segment synced without waiting for it.  close: it is rotated, and its descriptor goes. */
 void syncing_ask(struct trace_writer *writer, bool close);
+/* Has the folder synced, in which a segment was made. */
+void syncing_ask_folder(struct trace_writer *writer);
+/* Sees to the tickets of what is written by now; with writer->lock held, by the background thread. */
+void syncing_serve_tickets_locked(struct trace_writer *writer);
 bool syncing_failed(struct trace_writer *writer, struct err *err);
 /* Until all that was asked for is done. */
 void syncing_wait(struct trace_writer *writer);

@@ -366,6 +366,7 @@ static bool rotate(struct trace_writer *writer)
 		note_failure(writer, &err, false);
 		return false;
 	}
+	syncing_ask_folder(writer);
 	return write_context(writer) && remove_old(writer);
 }
 
@@ -413,6 +414,7 @@ static bool resume(struct trace_writer *writer)
 			note_failure(writer, &err, false);
 			return false;
 		}
+		syncing_ask_folder(writer);
 		if (!write_context(writer))
 			return false;
 	}
@@ -541,6 +543,8 @@ static void process_queue(struct trace_writer *writer)
 		note_late(writer, block);
 		pthread_mutex_lock(&writer->lock);
 		writer->writing_ns = 0;
+		writer->processed_count++;
+		syncing_serve_tickets_locked(writer);
 		writer->queued_bytes -= memory;
 		block_recycle_locked(writer, block);
 		pthread_cond_broadcast(&writer->room);
@@ -581,6 +585,8 @@ void *writing_thread(void *arg)
 		struct timespec until;
 
 		process_queue(writer);
+		/* A ticket for what was written before it was taken. */
+		syncing_serve_tickets_locked(writer);
 		if (atomic_load(&writer->stopped) && !writer->stop_noted) {
 			pthread_mutex_unlock(&writer->lock);
 			writer->stop_noted = true;
@@ -597,7 +603,8 @@ void *writing_thread(void *arg)
 		if (closing)
 			break;
 		on_tick(writer);
-		if (writer->queue_first || writer->closing)
+		if (writer->queue_first || writer->closing ||
+			writer->durable_wanted > writer->durable_asked)
 			continue;
 		until = timespec_of(writer->flush_ns);
 		writer->thread_waits = true;

@@ -79,6 +79,9 @@ struct capture {
 	uint32_t *prepared;
 	size_t prepared_count, prepared_capacity;
 
+	/* A commit, or what may have been one, was answered since the relay last looked (--durable). */
+	bool answered_commit;
+
 	/* Isolation levels: the session's, and the one set for the next transaction only. */
 	uint8_t level_session, level_next;
 	bool hides_level; /* it sent a text that may hold one which sets a level */

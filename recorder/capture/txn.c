@@ -235,6 +235,7 @@ void txn_end(struct capture *c, uint32_t number, enum txn_outcome outcome, const
 	if (t->name.len)
 		record.name = buf_span(&t->name);
 	trace_emit_txn(c->worker->producer, &record);
+	c->answered_commit |= outcome != TXN_ABORTED;
 	t->open = false;
 	c->level_next = UINT8_MAX;
 	buf_release(&t->name);
@@ -259,6 +260,12 @@ static void use_up_level(struct capture *c, enum text_tables tables)
 		c->level_next = LEVEL_UNKNOWN;
 }
 
+/* A single SELECT, SHOW or the like. */
+static bool only_reads(const struct capture *c)
+{
+	return c->now.class_count == 1 && !c->now.classes_end && c->now.classes[0].kind == CLASS_READ;
+}
+
 void txn_single(struct capture *c, const struct wire_command *command, enum txn_outcome outcome,
 	const char *reason)
 {
@@ -281,6 +288,7 @@ void txn_single(struct capture *c, const struct wire_command *command, enum txn_
 	if (c->now.gtid.len && outcome == TXN_COMMITTED)
 		record.gtid = buf_span(&c->now.gtid);
 	trace_emit_txn(c->worker->producer, &record);
+	c->answered_commit |= outcome != TXN_ABORTED && !only_reads(c);
 	/* One that failed may have touched none. */
 	if (outcome == TXN_COMMITTED || c->now.tables == TEXT_TABLES_NONE)
 		use_up_level(c, (enum text_tables)c->now.tables);
@@ -538,7 +546,8 @@ void txn_before(struct capture *c, const struct wire_command *command,
 		return; /* the server never had all of it */
 	if (c->txn.open) {
 		c->now.txn = c->txn.id;
-		c->txn.mixed |= mixes(c, command, reply);
+		if (mixes(c, command, reply))
+			c->txn.mixed = c->answered_commit = true;
 	} else if (c->now.txn == 0 && is_data(class)) {
 		c->now.txn = c->worker->next_txn;
 		c->worker->next_txn += c->worker->txn_step;
@@ -584,6 +593,7 @@ static void after_flags(struct capture *c, const struct wire_command *command,
 		emit_begin(c, command, class);
 	} else if (c->txn.open && class->kind == CLASS_XA_PREPARE) {
 		c->txn.prepared = true;
+		c->answered_commit = true; /* the promise to commit */
 	} else if (c->txn.open && (class->kind == CLASS_SAVEPOINT || class->kind == CLASS_RELEASE ||
 					  class->kind == CLASS_ROLLBACK_TO)) {
 		emit_savepoint(c, command, class);

@@ -295,6 +295,7 @@ static void fill_proxy(const struct proxy_options *options, struct proxy *proxy)
 		.buffer_size = options->buffer / proxy->worker_count,
 		.packet_keep_max = options->packet_max,
 		.later_ns = parse_later_ns(options),
+		.durable = options->durable,
 	};
 	proxy->capture.segments = options->segment_size != 0;
 	proxy->capture.rows_max = options->rows_max;
@@ -676,6 +677,9 @@ static enum exit_status run(const struct command *command, int argc, char **argv
 	if (options.instrument && options.redact)
 		return command_misused(command, "--instrument records keys and rows as they are: "
 						"not together with --redact");
+	if (options.durable && (options.no_record || options.sync == TRACE_SYNC_NEVER))
+		return command_misused(
+			command, "--durable needs a trace that is synced: not --no-record, not --sync=never");
 	if (!trace_compression_level(options.compression, &options.compression_level))
 		return command_misused(
 			command, "--compression takes off, fast, or a level from 1 to 19");

@@ -272,6 +272,11 @@ const struct option_def proxy_option_table[] = {
 		.choices = sync_words,
 		.preset = "interval",
 		.help = "when to fdatasync the trace"},
+	{.name = "durable",
+		OPTION_FLAG(struct proxy_options, durable),
+		.help = "the answer of a COMMIT, and of a statement that commits by itself, goes to "
+			"the client once its records are on the disk; what that cost is printed "
+			"at the end"},
 	{.name = "compression",
 		.argument = "LEVEL",
 		OPTION_STRING(struct proxy_options, compression),

@@ -22,7 +22,7 @@ struct proxy_options {
 	const char *compression;
 	int compression_level;
 	bool no_compression, no_record, quiet, accept_proxy_protocol, all_writers;
-	bool predicate_probes;
+	bool predicate_probes, durable;
 	struct output_options output_options;
 	struct option_file_options option_files;
 };

@@ -7,7 +7,9 @@
 /* Is the connection phase over, with all that the relay has to change in it?  That is so for good. */
 static bool is_past_login(const struct session *s)
 {
+	/* Whether an answer must be held is known once it is parsed. */
 	return s->recording && !s->parsed && !s->worker->options->instrument &&
+	       !s->worker->options->durable &&
 	       !s->renumber[CLIENT].by && !s->renumber[SERVER].by && !s->login_flags &&
 	       s->clearing.done;
 }

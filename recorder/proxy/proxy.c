@@ -209,6 +209,39 @@ static void say_statistics(const struct proxy *proxy, bool at_end)
 	buf_release(&line);
 }
 
+static void add_held(struct relay_held *sum, const struct relay_held *held)
+{
+	sum->count += held->count;
+	sum->ns += held->ns;
+	sum->unkept += held->unkept;
+	if (held->ns_max > sum->ns_max)
+		sum->ns_max = held->ns_max;
+	for (size_t i = 0; i < RELAY_HELD_CLASSES; i++)
+		sum->classes[i] += held->classes[i];
+}
+
+/* What --durable cost the clients. */
+static void say_durable(const struct proxy *proxy)
+{
+	struct relay_held sum = {0};
+	uint64_t below = 0;
+	unsigned class = 0;
+
+	if (!proxy->relay.durable || !proxy->say)
+		return;
+	for (unsigned i = 0; i < proxy->worker_count; i++)
+		add_held(&sum, &proxy->workers[i].held_stats);
+	while (class < RELAY_HELD_CLASSES - 1 && (below += sum.classes[class]) * 100 < sum.count * 99)
+		class++;
+	proxy->say("durable: %llu answers of commits waited for the disk, %.1f ms on average, 99 %% of "
+		   "them less than %.1f ms, at most %.1f ms; %llu were answered without, as their "
+		   "records were lost",
+		(unsigned long long)(sum.count - sum.unkept),
+		sum.count ? (double)sum.ns / 1e6 / (double)sum.count : 0,
+		(double)((uint64_t)2 << class) / 1e3, (double)sum.ns_max / 1e6,
+		(unsigned long long)sum.unkept);
+}
+
 /* A reader of the log learns at once, and not at the end, that nothing is recorded any more. */
 static void say_trouble(const struct proxy *proxy, struct trace_writer_stats *told)
 {
@@ -234,6 +267,13 @@ static void say_trouble(const struct proxy *proxy, struct trace_writer_stats *to
 	else if (!now.late_ns && now.late_ns_max > told->late_ns_max)
 		proxy->say("the disk was slow: records waited for up to %llu ms",
 			(unsigned long long)now.late_ns_max / 1000000u);
+	if (now.sync_late_ns && !told->sync_late_ns)
+		proxy->say("the disk is slow: a sync takes since %llu ms; what was recorded meanwhile "
+			   "outlives a kill of the recorder, not a loss of power",
+			(unsigned long long)now.sync_late_ns / 1000000u);
+	else if (!now.sync_late_ns && now.sync_late_ns_max > told->sync_late_ns_max)
+		proxy->say("the disk was slow: a sync took %llu ms",
+			(unsigned long long)now.sync_late_ns_max / 1000000u);
 	*told = now;
 }
 
@@ -370,6 +410,14 @@ static void serve(struct proxy *proxy, int signal_fd)
 		fprintf(stderr, "\r\033[K");
 }
 
+static void wake_workers(void *data)
+{
+	struct proxy *proxy = data;
+
+	for (unsigned i = 0; i < proxy->worker_count; i++)
+		relay_worker_wake(&proxy->workers[i]);
+}
+
 bool proxy_run(struct proxy *proxy, struct err *err)
 {
 	sigset_t handled;
@@ -399,6 +447,8 @@ bool proxy_run(struct proxy *proxy, struct err *err)
 		if (!relay_worker_start(&proxy->workers[started], &proxy->relay, &proxy->capture,
 			    proxy->writer, started, proxy->worker_count, err))
 			goto out;
+	if (proxy->relay.durable)
+		trace_writer_watch_durable(proxy->writer, wake_workers, proxy);
 	proxy->served = true;
 	if (proxy->ready)
 		proxy->ready(proxy);
@@ -408,10 +458,15 @@ bool proxy_run(struct proxy *proxy, struct err *err)
 out:
 	for (unsigned i = 0; i < started; i++)
 		relay_worker_tell(&proxy->workers[i], true, true);
+	/* Before their descriptors go. */
+	if (proxy->writer)
+		trace_writer_watch_durable(proxy->writer, NULL, NULL);
 	for (unsigned i = 0; i < started; i++)
 		relay_worker_join(&proxy->workers[i]);
-	if (ok)
+	if (ok) {
 		say_statistics(proxy, true);
+		say_durable(proxy);
+	}
 	close_listeners(proxy);
 	if (signal_fd >= 0)
 		close(signal_fd);

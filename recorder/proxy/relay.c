@@ -149,6 +149,8 @@ static void *worker_main(void *arg)
 		for (int i = 0; i < count; i++)
 			handle(w, &events[i]);
 		run_ready(w);
+		if (UNLIKELY(w->held != NULL))
+			relay_let_go_held(w);
 		if (w->connecting)
 			expire_connecting(w);
 		if (w->draining) {
@@ -200,6 +202,11 @@ static void wake(struct relay_worker *worker)
 	uint64_t one = 1;
 
 	(void)!write(worker->event_fd, &one, sizeof(one));
+}
+
+void relay_worker_wake(struct relay_worker *worker)
+{
+	wake(worker);
 }
 
 void relay_worker_hand_over(struct relay_worker *worker, const struct relay_arrival *arrival)

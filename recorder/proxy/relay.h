@@ -85,6 +85,17 @@ struct relay_options {
 	/* Trigger mode: the tables that are prepared for it; NULL: off. */
 	const struct instrument_tables *instrument;
 	uint64_t later_ns; /* what was read is parsed after this time at the latest */
+	bool durable; /* the answer of a commit waits until its records are on the disk */
+};
+
+/* Classes of the time that answers were held: below 2^(i + 1) us. */
+enum { RELAY_HELD_CLASSES = 32 };
+
+/* What --durable cost. */
+struct relay_held {
+	uint64_t count, ns, ns_max;
+	uint64_t unkept; /* answered though their records were lost */
+	uint64_t classes[RELAY_HELD_CLASSES];
 };
 
 /* Counters of a worker; it alone writes them. */
@@ -129,6 +140,9 @@ struct relay_worker {
 	struct session *sessions; /* all, doubly linked */
 	struct session *ready;    /* those with more to read, singly linked */
 	struct session *dead;     /* to be freed at the end of the turn */
+	struct session *held;     /* those whose answer waits for the disk, singly linked */
+	bool held_anew;           /* one of them has no ticket yet */
+	struct relay_held held_stats; /* to be read by others once the thread is joined */
 	size_t session_count, connecting;
 	bool draining, stopping;
 	uint64_t drain_deadline;
@@ -146,6 +160,8 @@ struct relay_worker {
 bool relay_worker_start(struct relay_worker *worker, const struct relay_options *options,
 	const struct capture_config *capture, struct trace_writer *writer, unsigned index,
 	unsigned count, struct err *err) MUST_CHECK;
+/* The trace has become durable further than before. */
+void relay_worker_wake(struct relay_worker *worker);
 void relay_worker_hand_over(struct relay_worker *worker, const struct relay_arrival *arrival);
 /* drain: sessions end when they are at rest; stop: now. */
 void relay_worker_tell(struct relay_worker *worker, bool drain, bool stop);

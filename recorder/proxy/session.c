@@ -97,6 +97,7 @@ void session_close_saying(struct session *s, enum close_reason reason, const cha
 		wire_release(&s->wire);
 		capture_close(&s->capture, reason, detail);
 	}
+	session_unhold(s);
 	side_close(&s->side[CLIENT]);
 	side_close(&s->side[SERVER]);
 	if (s->connecting || s->doom)
@@ -237,7 +238,7 @@ static bool side_flush(struct session *s, int to)
 {
 	struct side *side = &s->side[to];
 
-	while (side->pending.len && side->writable) {
+	while (side->pending.len && side->writable && !side->held) {
 		ssize_t n = side_send(side, side->pending.data + side->pending_sent,
 			side->pending.len - side->pending_sent);
 
@@ -267,7 +268,7 @@ bool session_forward(struct session *s, int to, const unsigned char *bytes, size
 {
 	struct side *side = &s->side[to];
 
-	while (len && side->writable) {
+	while (len && side->writable && !side->held) {
 		ssize_t n = side_send(side, bytes, len);
 
 		if (n < 0 && errno == EINTR)
@@ -313,6 +314,8 @@ static bool forward_interposed(struct session *s)
 	for (int to = CLIENT; to <= SERVER; to++) {
 		struct buf *bytes = &w->interposed[to];
 
+		if (to == CLIENT && bytes->len && s->capture.answered_commit)
+			session_hold(s);
 		if (bytes->len && !s->dead)
 			(void)!session_forward(s, to, (const unsigned char *)bytes->data, bytes->len, secret);
 		if (secret && bytes->data)
@@ -422,6 +425,8 @@ static enum pump deliver(struct session *s, int from, size_t len)
 	if (UNLIKELY(s->renumber[from].by) && renumber_apply(&s->renumber[from], w->scratch, len))
 		s->renumber[CLIENT].by = s->renumber[SERVER].by = 0;
 	secret |= s->recording && wire_is_secret(&s->wire);
+	if (from == SERVER && s->recording && s->capture.answered_commit)
+		session_hold(s);
 	ok = session_forward(s, !from, w->scratch, len, secret);
 	mem_wipe(w->scratch, secret ? len : 0);
 	return ok ? PUMP_AGAIN : PUMP_CLOSED;

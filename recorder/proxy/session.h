@@ -25,6 +25,7 @@ struct side {
 	bool recv_waits_out;     /* TLS must write before it can read */
 	bool send_waits_in;      /* ... and the other way round */
 	bool fresh;              /* nothing was read through TLS yet */
+	bool held;               /* nothing is written to it until the trace is durable */
 	struct tls *tls;         /* NULL: plain */
 	struct buf pending;      /* waits to be written to this side */
 	size_t pending_sent;
@@ -44,6 +45,8 @@ struct session {
 	struct session *next_ready;
 	struct relay_node *node;
 	struct session *prev, *next;
+	struct session *next_held;
+	uint64_t held_ticket, held_since; /* 0: none yet; when its answer came */
 	uint32_t id;
 	bool opaque_counted;
 	bool recording;
@@ -83,6 +86,14 @@ bool session_forward(
 void session_work(struct session *s);
 /* Ends it if it is at rest. */
 void session_drain(struct session *s);
+
+/* hold_answers.c */
+/* What goes to the client from now on waits until all that is recorded so far is on the disk. */
+void session_hold(struct session *s);
+/* It ends. */
+void session_unhold(struct session *s);
+/* Takes tickets for the answers of this turn, and lets those go whose records are on the disk. */
+void relay_let_go_held(struct relay_worker *w);
 
 /* connect.c */
 void session_open(struct relay_worker *w, const struct relay_arrival *arrival);

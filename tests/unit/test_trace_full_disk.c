@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -571,7 +572,124 @@ START_TEST(records_that_wait_too_long_are_told)
 }
 END_TEST
 
-UNIT_MAIN("trace_full_disk", failing_last_sync_takes_the_footer_away,
+static void await_durable(struct trace_writer *writer, uint64_t ticket, bool *kept)
+{
+	uint64_t tries = 0;
+
+	/* The limit is for a broken writer only. */
+	while (!trace_writer_is_durable(writer, ticket, kept) && tries++ < 100000)
+		usleep(100);
+	ck_assert_uint_lt(tries, 100000);
+}
+
+static void count_call(void *data)
+{
+	atomic_fetch_add((atomic_uint *)data, 1);
+}
+
+/* What has a ticket is durable once a sync that began after it was written is done, not before. */
+START_TEST(tickets_wait_for_the_sync)
+{
+	struct trace_writer_options options;
+	struct trace_producer *producer;
+	struct trace_writer *writer;
+	struct trace_io io;
+	struct gate gate;
+	char *dir = temp_dir(), *path = temp_path(dir, "trace");
+	uint64_t first, second;
+	atomic_uint calls = 0;
+	bool kept;
+
+	gate_init(&gate, &io);
+	gate.sync_waits = true;
+	trace_writer_defaults(&options);
+	options.sync_interval_ms = 600000;
+	options.io = &io;
+	writer = open_writer(path, &options);
+	trace_writer_watch_durable(writer, count_call, &calls);
+	producer = trace_producer_open(writer);
+	numbered_emit(producer, 0, 0);
+	first = trace_producer_durable(producer);
+	pthread_mutex_lock(&gate.lock);
+	while (!gate.syncs)
+		pthread_cond_wait(&gate.opened, &gate.lock);
+	pthread_mutex_unlock(&gate.lock);
+	ck_assert_uint_eq(notes_in(path), 1);
+	ck_assert(!trace_writer_is_durable(writer, first, &kept));
+	numbered_emit(producer, 0, 1);
+	second = trace_producer_durable(producer);
+	ck_assert_uint_gt(second, first);
+	/* Written, and the sync that runs does not count for it. */
+	while (notes_in(path) < 2)
+		usleep(100);
+	pthread_mutex_lock(&gate.lock);
+	gate.sync_waits = false;
+	pthread_cond_broadcast(&gate.opened);
+	pthread_mutex_unlock(&gate.lock);
+	await_durable(writer, second, &kept);
+	ck_assert(kept);
+	ck_assert(trace_writer_is_durable(writer, first, &kept) && kept);
+	ck_assert_uint_eq(gate.syncs, 2);
+	trace_writer_watch_durable(writer, NULL, NULL);
+	ck_assert_uint_eq(atomic_load(&calls), 2);
+	/* Nothing new: done at once, or with one more sync. */
+	await_durable(writer, trace_producer_durable(producer), &kept);
+	ck_assert(kept);
+	trace_producer_close(producer);
+	close_writer(writer);
+	free(path);
+	temp_dir_remove(dir);
+}
+END_TEST
+
+/* A ticket whose records are lost is told from one whose records are there. */
+static void ticket_is_not_kept(bool sync_fails)
+{
+	struct trace_writer_options options;
+	struct trace_producer *producer;
+	struct trace_writer *writer;
+	struct trace_io io;
+	struct gate gate;
+	struct err err;
+	char *dir = temp_dir(), *path = temp_path(dir, "trace");
+	bool kept;
+
+	gate_init(&gate, &io);
+	trace_writer_defaults(&options);
+	options.io = &io;
+	options.compression_level = 0;
+	writer = open_writer(path, &options);
+	producer = trace_producer_open(writer);
+	numbered_emit(producer, 0, 0);
+	await_durable(writer, trace_producer_durable(producer), &kept);
+	ck_assert(kept);
+	pthread_mutex_lock(&gate.lock);
+	gate.sync_fails = sync_fails;
+	if (!sync_fails) {
+		gate.errnum = ENOSPC;
+		gate.room = 10;
+	}
+	pthread_mutex_unlock(&gate.lock);
+	numbered_emit(producer, 0, 1);
+	await_durable(writer, trace_producer_durable(producer), &kept);
+	ck_assert(!kept);
+	numbered_emit(producer, 0, 2);
+	await_durable(writer, trace_producer_durable(producer), &kept);
+	ck_assert(!kept);
+	trace_producer_close(producer);
+	ck_assert(!trace_writer_close(writer, &err));
+	free(path);
+	temp_dir_remove(dir);
+}
+
+START_TEST(tickets_of_lost_records_are_not_kept)
+{
+	ticket_is_not_kept(true);
+	ticket_is_not_kept(false);
+}
+END_TEST
+
+UNIT_MAIN("trace_full_disk", tickets_wait_for_the_sync, tickets_of_lost_records_are_not_kept, failing_last_sync_takes_the_footer_away,
 	writing_goes_on_while_a_sync_waits, records_that_wait_too_long_are_told, drop_policy_tells_how_much, wait_policy_waits_then_drops, stop_policy_stops,
 	wait_policy_tells_of_waiting, short_writes_are_completed, full_disk_with_room_again,
 	full_disk_leaves_a_readable_trace, failing_sync_stops)

@@ -10,6 +10,7 @@ import json
 import os
 import random
 import re
+import select
 import signal
 import socket
 import struct
@@ -177,6 +178,111 @@ def proxy_killed():
             proxy.stop(signal.SIGKILL, -signal.SIGKILL)
             assert [r["text"] for r in records(ISOTRACE, proxy.trace, ["stmt"])] == [
                 "select * from t"]
+
+
+DISK = r"""
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+/* A disk that takes its time: until the file GATE is there. */
+int fdatasync(int fd)
+{
+	while (access(getenv("GATE"), F_OK) != 0)
+		usleep(1000);
+	return (int)syscall(SYS_fdatasync, fd);
+}
+"""
+
+
+def preloaded(folder, source, **more):
+    """The environment in which programs use these functions in place of the C library's."""
+    library = os.path.join(folder, "preload.so")
+    subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", library], input=source,
+                   text=True, check=True)
+    # The address sanitizer wants to be the first library, and would end the program.
+    return dict(os.environ, LD_PRELOAD=library, ASAN_OPTIONS="verify_asan_link_order=0", **more)
+
+
+def silent(sock):
+    """Nothing came so far."""
+    return not select.select([sock], [], [], 0.05)[0]
+
+
+@test
+def durable_commits():
+    """--durable: the answers of commits, and of no others, wait until their records are synced"""
+    held = [(b"\3commit", 3, 2), (b"\3insert into t values (1)", 2, 2), (b"\3create table x(a int)", 3, 2),
+            (b"\3call p()", 3, 3), (b"\3xa prepare 'x'", 3, 3)]
+    free = [(b"\3select 1", 2, 2), (b"\3update t set a=1", 3, 3), (b"\3rollback", 3, 2)]
+    with tempfile.TemporaryDirectory() as folder:
+        gate = os.path.join(folder, "gate")
+        mock = Mock()
+        with Proxy(ISOREC, ["127.0.0.1:%d" % mock.port], "--durable", "--flush-interval=5ms",
+                   env=preloaded(folder, DISK, GATE=gate)) as proxy:
+            for text, before, after in free + held:
+                waits = (text, before, after) in held
+                client, server = mock.connect(proxy)
+                with client, server:
+                    if before & 1:
+                        talk = Talk().command(b"\3xa start 'x'" if b"xa" in text else b"\3begin").server(
+                            ok(before))
+                    else:
+                        talk = Talk()
+                    for from_server, data in talk.steps:
+                        pass_on(*((server, client) if from_server else (client, server)), data, whole)
+                    pass_on(client, server, packet(0, text), whole)
+                    answer = packet(1, ok(after))
+                    server.sendall(answer)
+                    if waits:
+                        wait_for("the record is written", lambda t=text[1:].decode(): t in [
+                            r["text"] for r in records(ISOTRACE, proxy.trace, ["stmt"])])
+                        assert silent(client), text
+                        # The client may go on meanwhile.
+                        pass_on(client, server, packet(0, b"\3select 2"), whole)
+                        with open(gate, "w", encoding="ascii"):
+                            pass
+                    assert receive(client, len(answer)) == answer, text
+                    if waits:
+                        os.unlink(gate)
+            with open(gate, "w", encoding="ascii"):
+                pass
+            said = proxy.stop()
+    assert re.search(r"durable: %d answers of commits waited .*; 0 were answered without" % len(held), said), said
+
+
+@test
+def durable_without_a_disk():
+    """--durable: where records are lost the answer goes out, and is counted"""
+    mock = Mock()
+    with Proxy(ISOREC, ["127.0.0.1:%d" % mock.port], "--durable", "--flush-interval=5ms",
+               "--when-full=stop", file_size=4000) as proxy:
+        talk = Talk()
+        for number in range(20):
+            talk.command(b"\3insert into t values (%d, '%s')" % (number, b"x" * 1000)).server(ok())
+        play(mock, proxy, talk.steps, whole)
+        said = proxy.stop(status=4)
+        kept = len(records(ISOTRACE, proxy.trace, ["stmt"]))
+        counts = re.search(r"durable: (\d+) answers .*; (\d+) were answered without", said)
+        assert counts and int(counts[1]) <= kept and sum(map(int, counts.groups())) == 20, (kept, said)
+        assert kept < 20, kept
+
+
+@test
+def durable_kill():
+    """--durable: a kill loses no commit that a client has heard of"""
+    for answered in (1, 2, 5, 11):
+        mock = Mock()
+        with Proxy(ISOREC, ["127.0.0.1:%d" % mock.port], "--durable", "--flush-interval=600s") as proxy:
+            talk = Talk()
+            for number in range(answered):
+                talk.command(b"\3insert into t values (%d)" % number).server(ok())
+            client, server = mock.connect(proxy)
+            with client, server:
+                for from_server, data in talk.steps:
+                    pass_on(*((server, client) if from_server else (client, server)), data, whole)
+                proxy.stop(signal.SIGKILL, -signal.SIGKILL)
+            got = [r["text"] for r in records(ISOTRACE, proxy.trace, ["stmt"])]
+            assert got == ["insert into t values (%d)" % n for n in range(answered)], got
 
 
 # ---- size ----
@@ -424,13 +530,8 @@ int clock_gettime(clockid_t clock, struct timespec *out)
 def clock_step():
     """a wall clock that is set while recording: a note says by how much"""
     with tempfile.TemporaryDirectory() as folder:
-        library = os.path.join(folder, "clock.so")
-        subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", library], input=CLOCK,
-                       text=True, check=True)
         mock = Mock()
-        # The address sanitizer wants to be the first library, and would end the program.
-        env = dict(os.environ, LD_PRELOAD=library, ASAN_OPTIONS="verify_asan_link_order=0")
-        with Proxy(ISOREC, ["127.0.0.1:%d" % mock.port], env=env) as proxy:
+        with Proxy(ISOREC, ["127.0.0.1:%d" % mock.port], env=preloaded(folder, CLOCK)) as proxy:
             play(mock, proxy, Talk().command(b"\3select 1").server(ok()).steps, whole)
             proxy.stop()
             notes = [r for r in records(ISOTRACE, proxy.trace, ["note"]) if r["topic"] == "clock step"]
