@@ -37,7 +37,9 @@ static bool start_server(struct worker *w, size_t i, struct err *err)
 	w->runs[i].target.database = w->database;
 	w->runs[i].quick_watch = true;
 	w->runs[i].overwrite = true;
-	w->started[i] = w->servers[i].start(&w->servers[i], &w->runs[i], err);
+	/* Twice: what kills servers can kill one that starts, and a port can be taken meanwhile. */
+	w->started[i] = w->servers[i].start(&w->servers[i], &w->runs[i], err) ||
+			w->servers[i].start(&w->servers[i], &w->runs[i], err);
 	return w->started[i];
 }
 

@@ -71,21 +71,22 @@ def test_examples_are_judged_alike_and_run_again():
     """The recording says what the report says.  Run again the case shows it, too, unless two sessions that one COMMIT
     releases go on in another order, which is the server's choice."""
     names = sorted(os.listdir(folder("known/cases")))[:8]
+    scenarios = [shutil.copy(os.path.join(folder("known/cases"), name, "case.scn"), os.path.join(WORK, name + ".scn"))
+                 for name in names]
+    subprocess.run([ISOREC, "run", "--server", RELEASE, "-q", "-o", folder("again"), *scenarios], check=True, env=ENV,
+                   stdout=subprocess.DEVNULL)
     again = 0
     for name in names:
         base = os.path.join(folder("known/cases"), name)
         with open(os.path.join(base, RELEASE + ".txt"), encoding="utf-8") as report:
             classes = set(re.findall(r"^\[\w+\] (\S+) documented", report.read(), re.M))
         assert classes and classes <= classes_of(os.path.join(base, RELEASE + ".itr")), (name, classes)
-        trace = os.path.join(WORK, name + ".itr")
-        subprocess.run([ISOREC, "run", "--server", RELEASE, "-q", "-o", trace, os.path.join(base, "case.scn")], check=True,
-                       env=ENV, stdout=subprocess.DEVNULL)
-        again += classes <= classes_of(trace)
+        again += classes <= classes_of(os.path.join(folder("again"), name + ".itr"))
     assert again >= len(names) - 2, (again, len(names))
 
 
 def test_first_examples_are_made_small():
-    hunt("reduced", "--cases=40", "--seed=1", "--reduce=all")
+    hunt("reduced", "--cases=6", "--seed=1", "--reduce=all")
     small = larger = 0
     for name in os.listdir(folder("reduced/cases")):
         base = os.path.join(folder("reduced/cases"), name)
@@ -145,7 +146,8 @@ def children(pid):
 
 
 def test_a_server_that_dies_is_a_finding_and_the_hunt_goes_on():
-    child = subprocess.Popen(command("dying", "--cases=80", "--seed=5"), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    """No reducing: a server killed while it runs a candidate is no crash of a case."""
+    child = subprocess.Popen(command("dying", "--cases=80", "--seed=5", "--reduce=none"), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                              text=True, env=ENV)
     killed = set()
     while child.poll() is None and len(killed) < 10:
@@ -155,7 +157,8 @@ def test_a_server_that_dies_is_a_finding_and_the_hunt_goes_on():
             continue
         mine = [f"isorec-{worker}-" for worker in children(child.pid)]
         for instance in instances():
-            if instance["name"].startswith(tuple(mine)) and instance.get("pid") and instance["pid"] not in killed:
+            # One that is killed while it starts is started again, without a crash: no case had it yet.
+            if instance["name"].startswith(tuple(mine)) and instance["state"] == "running" and instance["pid"] not in killed:
                 try:
                     os.kill(instance["pid"], signal.SIGKILL)
                 except ProcessLookupError:
@@ -166,7 +169,8 @@ def test_a_server_that_dies_is_a_finding_and_the_hunt_goes_on():
     assert len(killed) >= 5, (killed, out)
     assert child.returncode == 1, out
     assert sorted({number for number, _ in cases("dying")}) == list(range(80)), out
-    assert int(groups("dying")["crash"]) >= len(killed) - 2, (killed, groups("dying"))
+    # Two workers may each have lost a server after their last case.
+    assert len(killed) - 2 <= int(groups("dying")["crash"]) <= len(killed), (killed, groups("dying"), out)
 
 
 def test_a_full_disk_is_said():
