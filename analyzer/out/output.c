@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "out/output.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -158,37 +157,6 @@ static void finish(struct check_output *output)
 	}
 }
 
-/* Whole or not at all: beside its place first, then renamed.  What is no plain file, such as
- * /dev/stderr, is written as it is. */
-static bool store(const char *path, struct span bytes, struct err *err)
-{
-	struct buf beside = BUF_INIT;
-	FILE *file;
-	bool ok;
-	int fd;
-
-	buf_printf(&beside, "%s.part", path);
-	if (strncmp(path, "/dev/", 5) == 0)
-		buf_clear(&beside);
-	fd = file_make(beside.len ? beside.data : path);
-	file = fd < 0 ? NULL : fdopen(fd, "wb");
-	if (!file) {
-		(void)!err_set_errno(err, errno, "cannot make %s", path);
-		buf_release(&beside);
-		return false;
-	}
-	ok = fwrite(bytes.ptr, 1, bytes.len, file) == bytes.len;
-	ok = fclose(file) == 0 && ok;
-	ok = ok && (!beside.len || rename(beside.data, path) == 0);
-	if (!ok) {
-		(void)!err_set_errno(err, errno, "cannot write %s", path);
-		if (beside.len)
-			unlink(beside.data);
-	}
-	buf_release(&beside);
-	return ok;
-}
-
 bool check_output_end(struct check_output *output, struct err *err)
 {
 	bool ok = true;
@@ -199,7 +167,7 @@ bool check_output_end(struct check_output *output, struct err *err)
 	if (!output->path || strcmp(output->path, "-") == 0) {
 		(void)!output_write(&output->out); /* output_finish reports a failure */
 	} else {
-		ok = store(output->path, buf_span(&output->out), err);
+		ok = file_replace(output->path, buf_span(&output->out), err);
 		if (ok && output->tell) {
 			buf_clear(&output->out);
 			buf_printf(&output->out, "wrote %s, ", output->path);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 
@@ -127,6 +128,24 @@ int file_make(const char *path)
 	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_mode & 077)
 		(void)!fchmod(fd, 0600);
 	return fd;
+}
+
+bool file_replace(const char *path, struct span content, struct err *err)
+{
+	struct buf beside = BUF_INIT;
+	bool ok;
+
+	/* What is no plain file, such as /dev/stderr, is written as it is. */
+	if (strncmp(path, "/dev/", 5) == 0)
+		return file_write(path, content, err);
+	buf_printf(&beside, "%s.part", path);
+	ok = file_write(beside.data, content, err) &&
+	     (rename(beside.data, path) == 0 ||
+		     err_set_errno(err, errno, "cannot write %s", path));
+	if (!ok)
+		unlink(beside.data);
+	buf_release(&beside);
+	return ok;
 }
 
 bool file_write(const char *path, struct span content, struct err *err)

@@ -28,6 +28,8 @@ bool file_read(const char *path, size_t size_max, struct buf *out, struct err *e
 int file_make(const char *path) MUST_CHECK;
 /* Makes or replaces a file with this content. */
 bool file_write(const char *path, struct span content, struct err *err) MUST_CHECK;
+/* ... whole or not at all: beside its place first, then renamed. */
+bool file_replace(const char *path, struct span content, struct err *err) MUST_CHECK;
 
 /* Whether two names, links among them, lead to one file that is there. */
 bool file_is_same(const char *a, const char *b) MUST_CHECK;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/files.h"
 #include "base/text.h"
 
@@ -45,22 +46,6 @@ const char *output_called_as(void)
 const char *output_program(void)
 {
 	return program_name;
-}
-
-static bool write_all(int fd, const char *p, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, p, len);
-
-		if (n < 0) {
-			if (errno == EINTR)
-				continue;
-			return false;
-		}
-		p += n;
-		len -= (size_t)n;
-	}
-	return true;
 }
 
 bool output_to(const char *path, struct err *err)
@@ -100,7 +85,7 @@ static void finish_file(enum exit_status status)
 
 bool output_write(struct buf *buf)
 {
-	if (!failed_errno && buf->len && !write_all(STDOUT_FILENO, buf->data, buf->len))
+	if (!failed_errno && buf->len && !fd_write_all(STDOUT_FILENO, buf->data, buf->len))
 		failed_errno = errno;
 	buf_clear(buf);
 	return failed_errno == 0;
@@ -127,7 +112,7 @@ enum exit_status output_finish(enum exit_status status)
 static void progress_wipe(void)
 {
 	if (progress_shown)
-		(void)write_all(STDERR_FILENO, "\r\x1b[K", 4);
+		(void)!fd_write_all(STDERR_FILENO, "\r\x1b[K", 4);
 	progress_shown = NULL;
 }
 
@@ -143,7 +128,7 @@ void output_message(const char *fmt, ...)
 	text_add(&line, buf_span(&text), TEXT_NO_LIMIT, TEXT_PLAIN);
 	buf_add_char(&line, '\n');
 	progress_wipe();
-	(void)write_all(STDERR_FILENO, line.data, line.len);
+	(void)!fd_write_all(STDERR_FILENO, line.data, line.len);
 	buf_release(&line);
 	buf_release(&text);
 }
@@ -220,7 +205,7 @@ void progress_update(struct progress *progress, uint64_t done, uint64_t all)
 		buf_add_str(&line, "/s");
 	}
 	buf_add_str(&line, "\x1b[K");
-	(void)write_all(STDERR_FILENO, line.data, line.len);
+	(void)!fd_write_all(STDERR_FILENO, line.data, line.len);
 	progress_shown = progress;
 	buf_release(&line);
 }

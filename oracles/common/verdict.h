@@ -157,6 +157,7 @@ struct finding {
 	uint32_t step_count;
 	struct finding_row *rows;
 	uint32_t row_count;
+	uint32_t session, number; /* the statement that did not do what it had to; number 0: none */
 	const struct finding_answer *answer; /* NULL: the finding is of no single answer */
 	const struct finding_pattern *pattern; /* SEVERITY_APPLICATION, and suspicions of that; else NULL */
 	struct span explanation; /* sentences; the variant and the caveat come after it (finding_complete) */

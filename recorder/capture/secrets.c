@@ -45,13 +45,10 @@ static enum column_secrecy secrecy_of_show(struct span name)
 
 	if (span_ieq_str(name, "message"))
 		return COLUMN_MESSAGE;
-	for (size_t i = 0; i < ARRAY_LEN(begins); i++) {
-		size_t len = strlen(begins[i]);
-
-		/* SHOW CREATE USER: "CREATE USER for ...". */
-		if (name.len >= len && span_ieq_str(span_of(name.ptr, len), begins[i]))
+	/* SHOW CREATE USER: "CREATE USER for ...". */
+	for (size_t i = 0; i < ARRAY_LEN(begins); i++)
+		if (span_istarts(name, begins[i]))
 			return COLUMN_QUOTES;
-	}
 	return is_one_of(name, quoting, ARRAY_LEN(quoting)) ? COLUMN_QUOTES : COLUMN_OPEN;
 }
 
@@ -324,7 +321,7 @@ struct span secrets_info(struct capture *c, struct span info)
 	if (!redact_of(c)->on)
 		return info;
 	for (size_t i = 0; i < ARRAY_LEN(forms); i++)
-		if (info.len > strlen(forms[i]) && memcmp(info.ptr, forms[i], strlen(forms[i])) == 0)
+		if (span_starts(info, forms[i]))
 			return info;
 	c->worker->left_out.messages++;
 	return SPAN_NONE;

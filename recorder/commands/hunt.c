@@ -7,12 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/mem.h"
 #include "base/output.h"
 #include "base/text.h"
 #include "commands/case_options.h"
+#include "commands/case_servers.h"
 #include "commands/connection_options.h"
-#include "commands/private_server.h"
 #include "commands/recorder_commands.h"
 #include "commands/run_options.h"
 
@@ -35,58 +34,6 @@ struct hunt_command_options {
 static const char *const private_settings[] = {"innodb_lock_wait_timeout=4", "innodb_flush_log_at_trx_commit=0",
 	"innodb_temp_data_file_path=ibtmp1:12M:autoextend:max:256M", "innodb_buffer_pool_size=64M", "tmp_table_size=16M",
 	"max_heap_table_size=16M", NULL};
-
-static bool start_private(struct hunt_server *server, struct run_options *run, struct err *err)
-{
-	struct provided *provided = mem_zero(1, sizeof(*provided));
-	bool skip;
-
-	if (!provide_start_with(provided, server->name, private_settings, &skip, err)) {
-		free(provided);
-		return false;
-	}
-	server->ctx = provided;
-	runs_target_provided(run, provided);
-	run->drop_database = true;
-	return true;
-}
-
-static void stop_private(struct hunt_server *server)
-{
-	provide_stop(server->ctx);
-	free(server->ctx);
-	server->ctx = NULL;
-}
-
-/* The last 16 KiB. */
-static void read_private_log(struct hunt_server *server, struct buf *out)
-{
-	const struct provided *provided = server->ctx;
-	FILE *file = fopen(provided->error_log, "r");
-	enum { TAIL = 16384 };
-	long size;
-
-	if (!file)
-		return;
-	if (fseek(file, 0, SEEK_END) == 0 && (size = ftell(file)) >= 0 && fseek(file, size > TAIL ? size - TAIL : 0, SEEK_SET) == 0)
-		out->len += fread(buf_reserve(out, TAIL), 1, TAIL, file);
-	buf_add_char(out, '\n');
-	fclose(file);
-}
-
-/* A server of the user's: it is where the options say. */
-static bool use_given(struct hunt_server *server, struct run_options *run, struct err *err)
-{
-	(void)server;
-	(void)run;
-	(void)err;
-	return true;
-}
-
-static void leave_given(struct hunt_server *server)
-{
-	(void)server;
-}
 
 /* ---- telling ---- */
 
@@ -160,14 +107,9 @@ static bool add_servers(struct hunt_options *options, const struct hunt_command_
 	if (o->servers.count > HUNT_SERVERS_MAX)
 		return false;
 	for (size_t i = 0; i < o->servers.count; i++)
-		options->servers[options->server_count++] = (struct hunt_server){.name = o->servers.items[i],
-			.start = start_private,
-			.stop = stop_private,
-			.read_log = read_private_log,
-			.restarts = true};
+		options->servers[options->server_count++] = case_server_private(o->servers.items[i], private_settings);
 	if (!o->servers.count)
-		options->servers[options->server_count++] =
-			(struct hunt_server){.name = "server", .start = use_given, .stop = leave_given};
+		options->servers[options->server_count++] = case_server_given();
 	return true;
 }
 
@@ -195,7 +137,7 @@ static enum exit_status hunt_run(const struct command *command, int argc, char *
 		.seed = 1,
 		.orders = 2,
 		.jobs = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN),
-		.memory = UINT64_C(4) << 30,
+		.memory = CASE_MEMORY_DEFAULT,
 		.known = HUNT_KNOWN_COUNT,
 		.reduce = HUNT_REDUCE_NEW,
 		.timeouts = RUN_TIMEOUTS_DEFAULT};
@@ -252,15 +194,8 @@ static const struct option_def hunt_table[] = {
 		OPTION_FLAG(struct hunt_command_options, here),
 		.help = "hunt on the server that the next options name, in databases of its own"},
 	CONNECTION_OPTIONS(struct hunt_command_options, connection),
-	{.name = "database",
-		.letter = 'D',
-		.argument = "NAME",
-		OPTION_STRING(struct hunt_command_options, database),
-		.preset = "isorec_hunt",
-		.help = "cases run in databases NAME_0, NAME_1 ..., which are made and dropped; they must not exist"},
-	{.name = "drop-database",
-		OPTION_FLAG(struct hunt_command_options, drop_database),
-		.help = "with --use-server: drop databases of those names that are there, with all that is in them"},
+	CASE_DATABASES_OPTION(struct hunt_command_options, database, "isorec_hunt"),
+	CASE_DROP_OPTION(struct hunt_command_options, drop_database),
 	OPTION_HEADING("Cases"),
 	MODEL_OPTION(struct hunt_command_options, model),
 	SEED_OPTION(struct hunt_command_options, seed),
@@ -282,19 +217,8 @@ static const struct option_def hunt_table[] = {
 		OPTION_UINT(struct hunt_command_options, cases),
 		.preset = "no end",
 		.help = "stop when the cases 0 to N-1 are done"},
-	{.name = "jobs",
-		.letter = 'j',
-		.argument = "N",
-		.min = 1,
-		.max = HUNT_JOBS_MAX,
-		OPTION_UINT(struct hunt_command_options, jobs),
-		.preset = "one for each processor",
-		.help = "workers, each with servers of its own"},
-	{.name = "memory",
-		.argument = "SIZE",
-		OPTION_SIZE(struct hunt_command_options, memory),
-		.preset = "4G",
-		.help = "of a worker at most"},
+	CASE_JOBS_OPTION(struct hunt_command_options, jobs, HUNT_JOBS_MAX, "one for each processor"),
+	CASE_MEMORY_OPTION(struct hunt_command_options, memory),
 	RUNS_TIMEOUT_OPTIONS(struct hunt_command_options, timeouts),
 	OPTION_HEADING("Output"),
 	{.name = "output",

@@ -10,7 +10,8 @@
 #include "base/files.h"
 #include "base/mem.h"
 #include "base/output.h"
-#include "commands/private_server.h"
+#include "commands/case_options.h"
+#include "commands/case_servers.h"
 #include "commands/recorder_commands.h"
 #include "commands/run_options.h"
 #include "model/execution/execution.h"
@@ -33,42 +34,6 @@ struct reduce_options {
 /* Waits that end soon: a candidate without its COMMIT keeps others waiting until then.  Commits that wait for no disk. */
 static const char *const private_settings[] = {"innodb_lock_wait_timeout=3", "innodb_flush_log_at_trx_commit=0",
 	"innodb_buffer_pool_size=64M", NULL};
-
-static bool start_private(struct executor_server *server, struct run_options *run, struct err *err)
-{
-	struct provided *provided = mem_zero(1, sizeof(*provided));
-	bool skip;
-
-	if (!provide_start_with(provided, server->what, private_settings, &skip, err)) {
-		free(provided);
-		return false;
-	}
-	server->ctx = provided;
-	runs_target_provided(run, provided);
-	run->drop_database = true;
-	return true;
-}
-
-static void stop_private(struct executor_server *server)
-{
-	provide_stop(server->ctx);
-	free(server->ctx);
-	server->ctx = NULL;
-}
-
-/* The user's: it is where the options say. */
-static bool use_given(struct executor_server *server, struct run_options *run, struct err *err)
-{
-	(void)server;
-	(void)run;
-	(void)err;
-	return true;
-}
-
-static void leave_given(struct executor_server *server)
-{
-	(void)server;
-}
 
 /* ---- the input ---- */
 
@@ -210,9 +175,11 @@ static FILE *open_log(const struct reduce_options *o, struct err *err)
 {
 	struct buf path = BUF_INIT;
 	FILE *log;
+	int fd;
 
 	buf_printf(&path, "%s/log", o->output);
-	log = fopen(path.data, "w");
+	fd = file_make(path.data);
+	log = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!log)
 		err_set_errno(err, errno, "cannot write %s", path.data);
 	buf_release(&path);
@@ -236,9 +203,7 @@ static bool reduce(const struct reduce_options *o, const struct scenario *scenar
 
 	executor.run.target.database = o->database;
 	executor.run.drop_database = o->drop_database;
-	executor.server = o->server ? (struct executor_server){.start = start_private, .stop = stop_private, .restarts = true,
-					      .what = o->server}
-				    : (struct executor_server){.start = use_given, .stop = leave_given};
+	executor.server = o->server ? case_server_private(o->server, private_settings) : case_server_given();
 	options.log = o->explain ? open_log(o, err) : NULL;
 	if (o->explain && !options.log)
 		return false;
@@ -282,7 +247,7 @@ static enum exit_status reduce_run(const struct command *command, int argc, char
 		.database = "isorec_reduce",
 		.output = "reduced",
 		.jobs = 1,
-		.memory = UINT64_C(4) << 30,
+		.memory = CASE_MEMORY_DEFAULT,
 		.floor = 0.1,
 		.same = SAME_SHAPE,
 		.timeouts = RUN_TIMEOUTS_DEFAULT};
@@ -331,15 +296,8 @@ static const struct option_def reduce_table[] = {
 	OPTION_HEADING("Server"),
 	RUNS_SERVER_OPTION(struct reduce_options, server),
 	CONNECTION_OPTIONS(struct reduce_options, connection),
-	{.name = "database",
-		.letter = 'D',
-		.argument = "NAME",
-		OPTION_STRING(struct reduce_options, database),
-		.preset = "isorec_reduce",
-		.help = "candidates run in databases NAME_0, NAME_1 ..., which are made and dropped; they must not exist"},
-	{.name = "drop-database",
-		OPTION_FLAG(struct reduce_options, drop_database),
-		.help = "drop databases of those names that are there, with all that is in them"},
+	CASE_DATABASES_OPTION(struct reduce_options, database, "isorec_reduce"),
+	CASE_DROP_OPTION(struct reduce_options, drop_database),
 	OPTION_HEADING("What is the same failure"),
 	{.name = "finding",
 		.argument = "CLASS|ID",
@@ -376,19 +334,8 @@ static const struct option_def reduce_table[] = {
 		OPTION_UINT(struct reduce_options, tries),
 		.preset = "no end",
 		.help = "stop after N executions, and keep the best"},
-	{.name = "jobs",
-		.letter = 'j',
-		.argument = "N",
-		.min = 1,
-		.max = EXECUTOR_JOBS_MAX,
-		OPTION_UINT(struct reduce_options, jobs),
-		.preset = "1",
-		.help = "candidates at the same time, each on a server of its own"},
-	{.name = "memory",
-		.argument = "SIZE",
-		OPTION_SIZE(struct reduce_options, memory),
-		.preset = "4G",
-		.help = "of a worker at most"},
+	CASE_JOBS_OPTION(struct reduce_options, jobs, EXECUTOR_JOBS_MAX, "1"),
+	CASE_MEMORY_OPTION(struct reduce_options, memory),
 	RUNS_TIMEOUT_OPTIONS(struct reduce_options, timeouts),
 	OPTION_HEADING("Output"),
 	{.name = "output",

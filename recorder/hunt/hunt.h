@@ -19,21 +19,9 @@
 
 #include "generate/generate.h"
 #include "hunt/judge.h"
-#include "run/run.h"
+#include "run/case_server.h"
 
 enum { HUNT_SERVERS_MAX = 8, HUNT_JOBS_MAX = 64, HUNT_EXAMPLES = 3 };
-
-/* One of the servers that cases are executed on.  The functions are called in the worker that uses it. */
-struct hunt_server {
-	const char *name; /* as the user gave it */
-	/* Starts or finds it, and says where it is; false: it cannot be used. */
-	bool (*start)(struct hunt_server *server, struct run_options *run, struct err *err);
-	void (*stop)(struct hunt_server *server);
-	/* The end of its error log, or nothing. */
-	void (*read_log)(struct hunt_server *server, struct buf *out);
-	bool restarts; /* it may be started again */
-	void *ctx;
-};
 
 enum hunt_reduce { HUNT_REDUCE_NONE, HUNT_REDUCE_NEW, HUNT_REDUCE_ALL };
 
@@ -47,7 +35,7 @@ struct hunt_options {
 	uint64_t memory_max;          /* bytes of a worker */
 	unsigned jobs;
 	const char *folder;
-	struct hunt_server servers[HUNT_SERVERS_MAX];
+	struct case_server servers[HUNT_SERVERS_MAX];
 	size_t server_count;
 	struct run_options run; /* timeouts, database */
 	enum hunt_known known;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The page of a hunt: what was found, by signature, and what was exercised. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,7 +97,7 @@ static void add_words_not_drawn(const struct hunt_state *state, struct buf *out)
 
 bool page_write(const struct hunt_state *state, struct err *err)
 {
-	struct buf out = BUF_INIT, path = BUF_INIT, part = BUF_INIT, words = BUF_INIT;
+	struct buf out = BUF_INIT, path = BUF_INIT, words = BUF_INIT;
 	bool ok;
 
 	buf_add_str(&out, "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>isorec hunt</title>\n<style>"
@@ -114,12 +113,9 @@ bool page_write(const struct hunt_state *state, struct err *err)
 	add_reasons(state, &out);
 	add_words_not_drawn(state, &out);
 	buf_printf(&path, "%s/index.html", state->options->folder);
-	buf_printf(&part, "%s.part", path.data);
-	ok = file_write(part.data, buf_span(&out), err) &&
-	     (rename(part.data, path.data) == 0 || err_set_errno(err, errno, "cannot write %s", path.data));
+	ok = file_replace(path.data, buf_span(&out), err);
 	buf_release(&out);
 	buf_release(&path);
-	buf_release(&part);
 	buf_release(&words);
 	return ok;
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/files.h"
 #include "base/mem.h"
 #include "hunt/hunt_internal.h"
@@ -20,7 +21,7 @@ struct worker {
 	const struct hunt_options *options;
 	struct hunt_state *state; /* a copy of its own: which signatures have examples */
 	unsigned number;
-	struct hunt_server *servers;
+	struct case_server *servers;
 	struct run_options runs[HUNT_SERVERS_MAX];
 	bool started[HUNT_SERVERS_MAX];
 	char database[64];
@@ -261,7 +262,7 @@ static void tag_what_happened(const struct execution *e, struct case_tags *tags)
 
 static void add_crash(struct worker *w, size_t i, struct hunt_judged *judged)
 {
-	struct hunt_server *server = &w->servers[i];
+	struct case_server *server = &w->servers[i];
 	struct buf log = BUF_INIT;
 
 	if (server->read_log)
@@ -280,20 +281,6 @@ static void add_accidents(struct worker *w, size_t i, const struct run_summary *
 			SPAN_LIT("All sessions waited and nothing moved; the sessions were killed.\n");
 	if (summary->server_gone)
 		add_crash(w, i, judged);
-}
-
-/* Whether it can be connected with. */
-static bool is_alive(struct worker *w, size_t i)
-{
-	struct run_target target = w->runs[i].target;
-	struct err err;
-	MYSQL *mysql;
-
-	target.database = NULL;
-	mysql = client_dial(&target, &err);
-	if (mysql)
-		mysql_close(mysql);
-	return mysql != NULL;
 }
 
 struct side {
@@ -345,13 +332,8 @@ static void send_result(const struct hunt_result *result, int out)
 	struct buf line = BUF_INIT;
 
 	result_print(result, &line);
-	for (size_t at = 0; at < line.len;) {
-		ssize_t wrote = write(out, line.data + at, line.len - at);
-
-		if (wrote < 0 && errno != EINTR)
-			_exit(EXIT_FAILURE); /* the hunt is gone */
-		at += wrote > 0 ? (size_t)wrote : 0;
-	}
+	if (!fd_write_all(out, line.data, line.len))
+		_exit(EXIT_FAILURE); /* the hunt is gone */
 	buf_release(&line);
 }
 
@@ -365,7 +347,7 @@ static bool do_server(struct worker *w, size_t i, struct scenario *s, struct sid
 	if (!start_server(w, i, err))
 		return false;
 	ok = run_and_judge(w, i, s, side, result, err);
-	if (!ok && (is_alive(w, i) || !w->servers[i].restarts)) {
+	if (!ok && (client_answers(&w->runs[i].target) || !w->servers[i].restarts)) {
 		return false;
 	} else if (!ok) {
 		/* It went before the sessions of the case were there, or after them. */
@@ -416,7 +398,7 @@ static void do_case(struct worker *w, uint64_t number, int out)
 
 void worker_run(const struct hunt_options *options, struct hunt_state *state, unsigned number, int in, int out)
 {
-	struct hunt_server servers[HUNT_SERVERS_MAX];
+	struct case_server servers[HUNT_SERVERS_MAX];
 	struct worker w = {.options = options, .state = state, .number = number, .servers = servers};
 	struct rlimit memory = {options->memory_max, options->memory_max};
 	uint64_t next;

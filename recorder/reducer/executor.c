@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/mem.h"
 
 enum { POLL_MS = 200, END_S = 10 };
@@ -36,19 +37,6 @@ static void fail(struct outcome *out, const char *why)
 {
 	*out = (struct outcome){.ran = false};
 	snprintf(out->why, sizeof(out->why), "%.199s", why);
-}
-
-static bool is_alive(const struct run_options *run)
-{
-	struct run_target target = run->target;
-	struct err err;
-	MYSQL *mysql;
-
-	target.database = NULL;
-	mysql = client_dial(&target, &err);
-	if (mysql)
-		mysql_close(mysql);
-	return mysql != NULL;
 }
 
 static bool judge_trace(const struct scenario *scenario, const char *path, struct outcome *out, struct err *err)
@@ -77,7 +65,7 @@ void execute_here(const struct scenario *scenario, const struct run_options *run
 			outcome_add_accident(out, "hang");
 		if (summary.server_gone)
 			outcome_add_accident(out, "crash");
-	} else if (!is_alive(run)) {
+	} else if (!client_answers(&run->target)) {
 		*gone = true;
 		*out = (struct outcome){.ran = true};
 		outcome_add_accident(out, "crash");
@@ -89,33 +77,9 @@ void execute_here(const struct scenario *scenario, const struct run_options *run
 
 /* ---- a worker's life ---- */
 
-static bool read_all(int fd, void *to, size_t len)
-{
-	for (size_t at = 0; at < len;) {
-		ssize_t got = read(fd, (char *)to + at, len - at);
-
-		if (got == 0 || (got < 0 && errno != EINTR))
-			return false;
-		at += got > 0 ? (size_t)got : 0;
-	}
-	return true;
-}
-
-static bool write_all(int fd, const void *from, size_t len)
-{
-	for (size_t at = 0; at < len;) {
-		ssize_t wrote = write(fd, (const char *)from + at, len - at);
-
-		if (wrote < 0 && errno != EINTR)
-			return false;
-		at += wrote > 0 ? (size_t)wrote : 0;
-	}
-	return true;
-}
-
 struct worker {
 	const struct executor_options *options;
-	struct executor_server server;
+	struct case_server server;
 	struct run_options run;
 	bool started;
 };
@@ -167,13 +131,13 @@ static _Noreturn void be_worker(struct executor *x, unsigned number, int in, int
 	snprintf(database, sizeof(database), "%s_%u", x->options.run.target.database, number);
 	w.run.target.database = database;
 	w.run.output = x->children[number].trace;
-	while (read_all(in, &len, sizeof(len))) {
+	while (fd_read_all(in, &len, sizeof(len))) {
 		buf_clear(&text);
-		if (!read_all(in, buf_reserve(&text, len), len))
+		if (!fd_read_all(in, buf_reserve(&text, len), len))
 			break;
 		text.len = len;
 		do_text(&w, buf_span(&text), outcome);
-		if (!write_all(out, outcome, sizeof(*outcome)))
+		if (!fd_write_all(out, outcome, sizeof(*outcome)))
 			break;
 	}
 	if (w.started)
@@ -259,7 +223,7 @@ static void send_text(struct executor *x, unsigned number, struct span text, str
 		fail(out, "a worker cannot be started");
 		return;
 	}
-	c->busy = write_all(c->in, &len, sizeof(len)) && write_all(c->in, text.ptr, text.len);
+	c->busy = fd_write_all(c->in, &len, sizeof(len)) && fd_write_all(c->in, text.ptr, text.len);
 	c->got = 0;
 	c->since_ns = clock_mono_ns();
 	if (!c->busy) {

@@ -11,22 +11,13 @@
 #include <signal.h>
 
 #include "reducer/failure.h"
-#include "run/run.h"
+#include "run/case_server.h"
 
 enum { EXECUTOR_JOBS_MAX = 64 };
 
-struct executor_server {
-	/* Starts or finds it, and says where it is. */
-	bool (*start)(struct executor_server *server, struct run_options *run, struct err *err);
-	void (*stop)(struct executor_server *server);
-	bool restarts; /* it may be started again */
-	const void *what;  /* the caller's: which one */
-	void *ctx;         /* of the one that was started */
-};
-
 struct executor_options {
-	struct executor_server server;
-	struct run_options run; /* database: its name, with the worker's number behind it */
+	struct case_server server;
+	struct run_options run; /* database NAME: worker 0 uses NAME_0, worker 1 NAME_1 ... */
 	const char *folder;     /* for recordings, 0.itr, 1.itr ... */
 	unsigned jobs;
 	uint64_t memory_max;  /* bytes of a worker */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "reducer/experience.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/files.h"
 #include "base/mem.h"
 
 static struct experience_line *find(struct experience *e, const char *class_, const char *kind)
@@ -95,21 +95,15 @@ void experience_order(const struct experience *e, const char *const *kinds, size
 
 bool experience_write(const struct experience *e, const char *path, struct err *err)
 {
-	struct buf beside = BUF_INIT;
-	FILE *file;
-	bool ok = true;
+	struct buf text = BUF_INIT;
+	bool ok;
 
 	if (!path)
 		return true;
-	buf_printf(&beside, "%s.new", path);
-	file = fopen(beside.data, "w");
-	for (size_t i = 0; file && i < e->count; i++)
-		fprintf(file, "%s %s %" PRIu64 " %" PRIu64 "\n", e->lines[i].class_, e->lines[i].kind, e->lines[i].executions,
+	for (size_t i = 0; i < e->count; i++)
+		buf_printf(&text, "%s %s %" PRIu64 " %" PRIu64 "\n", e->lines[i].class_, e->lines[i].kind, e->lines[i].executions,
 			e->lines[i].accepted);
-	ok = file && !ferror(file);
-	ok = file && fclose(file) == 0 && ok && rename(beside.data, path) == 0;
-	if (!ok)
-		err_set_errno(err, errno, "cannot write %s", path);
-	buf_release(&beside);
+	ok = file_replace(path, buf_span(&text), err);
+	buf_release(&text);
 	return ok;
 }

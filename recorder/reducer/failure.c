@@ -159,21 +159,16 @@ struct doubting {
 	struct sql_options sql;
 	struct span names[FINDING_CONCERNED_MAX]; /* of the transactions */
 	uint32_t name_count;
-	struct span tables[TABLES_MAX]; /* of the statements that the sentence names */
+	struct span tables[TABLES_MAX]; /* of the statement that the finding is about */
 	size_t table_count;
 };
 
-/* The sentence of a finding names the statement that it is about: "statement 12 of session 1". */
-static bool is_named(const struct doubting *d, const struct execution_stmt *s)
+/* The statement that the finding is about. */
+static bool is_subject(const struct doubting *d, const struct execution_stmt *s)
 {
 	const struct finding *f = d->finding;
-	uint32_t session = d->e->sessions[s->session].number;
-	char words[64];
 
-	if (f->answer && f->answer->number == s->record.number && f->answer->session == session)
-		return true;
-	snprintf(words, sizeof(words), "statement %u of session %u ", s->record.number, session);
-	return f->explanation.ptr && span_ihas(f->explanation, words);
+	return f->number == s->record.number && f->session == d->e->sessions[s->session].number;
 }
 
 static bool is_concerned(const struct doubting *d, const struct execution_stmt *s)
@@ -213,7 +208,7 @@ static void note_table(
 static void find_tables(struct doubting *d)
 {
 	for (size_t i = 0; i < d->e->stmt_count; i++) {
-		struct sql_stmt *tree = is_named(d, &d->e->stmts[i]) ? parse(d, d->e->stmts[i].sql) : NULL;
+		struct sql_stmt *tree = is_subject(d, &d->e->stmts[i]) ? parse(d, d->e->stmts[i].sql) : NULL;
 
 		if (tree)
 			sql_stmt_tables(tree, note_table, d);
@@ -260,7 +255,7 @@ static uint8_t doubt_of(struct doubting *d, const struct execution_stmt *s)
 	bool about = is_about(d, tree), concerned = is_concerned(d, s);
 	bool writes = !tree || (!control && !sql_stmt_is_read(tree));
 
-	if (is_named(d, s) || (concerned && (control || (about && (writes || is_first_read(d, s))))))
+	if (is_subject(d, s) || (concerned && (control || (about && (writes || is_first_read(d, s))))))
 		return 0;
 	if (concerned && about)
 		return 1;

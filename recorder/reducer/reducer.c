@@ -8,9 +8,11 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/files.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/siphash.h"
+#include "base/text.h"
 #include "reduce/edits.h"
 #include "reduce/parts.h"
 #include "reduce/tidy.h"
@@ -69,16 +71,6 @@ static double seconds(const struct reduction *r)
 	return (double)(clock_mono_ns() - r->begin_ns) / 1e9;
 }
 
-static const char *plural(size_t count)
-{
-	return count == 1 ? "" : "s";
-}
-
-struct row_count {
-	const struct scenario *s;
-	size_t rows;
-};
-
 void reducer_measure(const struct scenario *s, struct reducer_size *out)
 {
 	struct sql_options sql = sql_options_default();
@@ -110,22 +102,12 @@ void reducer_measure(const struct scenario *s, struct reducer_size *out)
 
 static bool write_text(const char *folder, const char *name, struct span text, struct err *err)
 {
-	struct buf path = BUF_INIT, beside = BUF_INIT;
-	FILE *file;
+	struct buf path = BUF_INIT;
 	bool ok;
 
 	buf_printf(&path, "%s/%s", folder, name);
-	buf_printf(&beside, "%s.new", path.data);
-	file = fopen(beside.data, "w");
-	ok = file && fwrite(text.ptr, 1, text.len, file) == text.len;
-	ok = file && fclose(file) == 0 && ok;
-	ok = ok && rename(beside.data, path.data) == 0;
-	if (!ok) {
-		err_set_errno(err, errno, "cannot write %s", path.data);
-		remove(beside.data);
-	}
+	ok = file_replace(path.data, text, err);
 	buf_release(&path);
-	buf_release(&beside);
 	return ok;
 }
 
@@ -323,6 +305,7 @@ static bool rate_is_enough(struct reduction *r, struct span text)
 
 static void accept(struct reduction *r, struct scenario *candidate)
 {
+	struct buf line = BUF_INIT;
 	struct reducer_size size;
 
 	scenario_release(&r->best);
@@ -331,14 +314,16 @@ static void accept(struct reduction *r, struct scenario *candidate)
 	r->summary->accepted++;
 	reducer_measure(&r->best, &size);
 	(void)!write_best(r);
+	text_add_counted(&line, size.statements, "statement", "statements");
+	buf_add_str(&line, ", ");
+	text_add_counted(&line, size.rows, "row", "rows");
+	buf_add_str(&line, ", ");
+	text_add_counted(&line, size.sessions, "session", "sessions");
+	buf_printf(&line, " (%s)", r->kind);
 	if (r->rate < 1)
-		say(r, "%.0f s, %" PRIu64 " executions: %zu statement%s, %zu row%s, %zu session%s (%s); it fails in %.0f %%",
-			seconds(r), r->summary->executions, size.statements, plural(size.statements), size.rows,
-			plural(size.rows), size.sessions, plural(size.sessions), r->kind, r->rate * 100);
-	else
-		say(r, "%.0f s, %" PRIu64 " executions: %zu statement%s, %zu row%s, %zu session%s (%s)", seconds(r),
-			r->summary->executions, size.statements, plural(size.statements), size.rows, plural(size.rows),
-			size.sessions, plural(size.sessions), r->kind);
+		buf_printf(&line, "; it fails in %.0f %%", r->rate * 100);
+	say(r, "%.0f s, %" PRIu64 " executions: %s", seconds(r), r->summary->executions, line.data);
+	buf_release(&line);
 }
 
 /* A batch of candidates of which none was tried, in one go.  The first that fails, or `count`. */

@@ -68,6 +68,19 @@ MYSQL *client_dial(const struct run_target *target, struct err *err)
 	return mysql;
 }
 
+bool client_answers(const struct run_target *target)
+{
+	struct run_target anywhere = *target;
+	struct err err;
+	MYSQL *mysql;
+
+	anywhere.database = NULL;
+	mysql = client_dial(&anywhere, &err);
+	if (mysql)
+		mysql_close(mysql);
+	return mysql != NULL;
+}
+
 /* What the proxy would have seen of the connection phase. */
 static void tell_login(struct client *c, const struct run_target *target)
 {

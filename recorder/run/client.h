@@ -91,6 +91,8 @@ struct client {
 
 /* A connection of its own, used with the blocking calls; NULL and err on failure. */
 MYSQL *client_dial(const struct run_target *target, struct err *err) MUST_CHECK;
+/* Whether a connection can be made, whatever databases there are. */
+bool client_answers(const struct run_target *target) MUST_CHECK;
 
 /* Connects and begins the session's record. */
 bool client_open(struct client *c, const struct run_target *target, struct capture_worker *worker,

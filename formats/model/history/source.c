@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/bug.h"
+#include "base/fd.h"
 #include "base/mem.h"
 #include "model/history/load.h"
 
@@ -26,21 +27,6 @@ void history_source_free(struct history_source *source)
 const char *history_source_path(const struct history *history)
 {
 	return history->source->path;
-}
-
-static bool write_all(int fd, const char *bytes, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, bytes, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		bytes += n;
-		len -= (size_t)n;
-	}
-	return true;
 }
 
 /* Copies standard input to an unlinked temporary file.  -1 and err when that fails: part of the
@@ -71,7 +57,7 @@ static int spool_input(struct err *err)
 			continue;
 		if (n == 0)
 			break;
-		if (n < 0 || !write_all(fd, bytes, (size_t)n)) {
+		if (n < 0 || !fd_write_all(fd, bytes, (size_t)n)) {
 			err_set_errno(err, errno,
 				"cannot copy standard input to a temporary file (set TMPDIR to a "
 				"file system with room, or give a file name)");

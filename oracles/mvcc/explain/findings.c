@@ -154,6 +154,17 @@ static void set_steps(struct mvcc *m, struct finding *finding, const struct note
 	}
 }
 
+static void set_statement(struct mvcc *m, struct finding *finding, const struct note *note)
+{
+	const struct execution_stmt *stmt;
+
+	if (note->stmt == STORE_NONE)
+		return;
+	stmt = m->schedule->stmts[note->stmt].in;
+	finding->session = m->schedule->execution->sessions[stmt->session].number;
+	finding->number = stmt->record.number;
+}
+
 static void set_rows(struct mvcc *m, struct finding *finding, const struct note *note)
 {
 	struct arena *arena = &m->verdict->arena;
@@ -225,6 +236,7 @@ void notes_report(struct mvcc *m)
 		set_transactions(m, finding, note);
 		set_steps(m, finding, note);
 		set_rows(m, finding, note);
+		set_statement(m, finding, note);
 		finding->answer = note->answer;
 		finding->explanation = explanation_of(m, note, torn);
 		finding_seal(finding);
