@@ -68,7 +68,7 @@ enum exit_status export_values(const struct export_source *source, enum export_f
 
 	err_clear(&err);
 	ok = source->from != FROM_TRACE
-		     ? import_path(from_format(source->from), source->path, &v, &err)
+		     ? import_path(from_format(source->from), source->path, NULL, &v, &err)
 		     : load_trace(&v, source, &complete, &err);
 	if (ok && v.stamps) {
 		say_left_out(
@@ -132,7 +132,7 @@ static bool graph_of_values(const struct export_source *source, bool graphml, st
 	struct values_graph context = {&v, &edges.graph};
 	struct graph_words words = {values_node, values_object, &context};
 
-	if (!import_path(from_format(source->from), source->path, &v, err))
+	if (!import_path(from_format(source->from), source->path, NULL, &v, err))
 		return false;
 	facts_find(&facts, &v, false);
 	edges_build(&edges, &facts, &(struct edges_options){.session = v.has_sessions});

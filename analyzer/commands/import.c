@@ -43,7 +43,7 @@ static enum exit_status import_run(const struct command *command, int argc, char
 			args[0]);
 	if (!target_open(options.output, (const char *const *)args, 1, &err))
 		return command_failed(command, &err);
-	if (!import_path(from_format(options.from), args[0], &v, &err) ||
+	if (!import_path(from_format(options.from), args[0], NULL, &v, &err) ||
 		!values_export(&v, (enum export_format)options.to, sink, NULL, &err)) {
 		output_message("%s", err.text);
 		status = err_exit_status(&err);

@@ -159,11 +159,20 @@ static enum exit_status check_foreign(const struct command *command,
 		.any_initial = options->initial == INITIAL_ANY,
 		.level = options->level ? values_level_named(without_alias(options->level)) : NULL};
 	struct values v = {0};
+	struct progress progress;
+	struct meter meter = {progress_phase, &progress};
 	struct verdict verdict;
 	enum exit_status status;
 	struct err err;
+	bool read;
 
-	if (!import_path(from_format(from), path, &v, &err)) {
+	interrupt_watch();
+	progress_begin(&progress, options->judge.progress, "", false);
+	judge.meter = &meter;
+	read = import_path(from_format(from), path, &meter, &v, &err);
+	if (!read) {
+		progress_end(&progress);
+		interrupt_ignore();
 		output_message("%s", err.text);
 		if (err.code == ERR_FORMAT && options->from == FROM_AUTO)
 			output_message(
@@ -176,7 +185,6 @@ static enum exit_status check_foreign(const struct command *command,
 		return err_exit_status(&err);
 	}
 	verdict_init(&verdict);
-	interrupt_watch();
 	values_judge(&v, &judge, &verdict);
 	if (judge.level && !level_named(&verdict, judge.level)) {
 		/* It cannot be judged by that; by what it can, all levels say. */
@@ -185,9 +193,9 @@ static enum exit_status check_foreign(const struct command *command,
 		verdict_init(&verdict);
 		values_judge(&v, &judge, &verdict);
 	}
+	progress_end(&progress);
 	interrupt_ignore();
-	if (interrupt_seen())
-		verdict.note = "interrupted: this is what was found until then";
+	note_interruption(&verdict);
 	context.transactions = v.txn_count;
 	context.operations = v.op_count;
 	context.empty = !values_any_committed(&v);
@@ -242,13 +250,14 @@ enum exit_status histories_check(const struct command *command,
 	size_t output_count)
 {
 	enum exit_status worst = EXIT_STATUS_OK;
+	bool interrupted = false;
 	struct err err;
 
 	if (!targets_allowed(options, paths, count, outputs, output_count, &err))
 		return command_misused(command, "%s", err.text);
 	for (size_t i = 0; i < output_count; i++)
 		check_output_begin(&outputs[i]);
-	for (int i = 0; i < count && worst != EXIT_STATUS_USAGE; i++) {
+	for (int i = 0; i < count && worst != EXIT_STATUS_USAGE && !interrupted; i++) {
 		int from = from_resolve(options->from, paths[i]);
 		enum exit_status one = from == FROM_TRACE ? check_trace(command, options, paths[i],
 								    outputs, output_count)
@@ -256,6 +265,12 @@ enum exit_status histories_check(const struct command *command,
 								    paths[i], outputs, output_count);
 
 		worst = exit_status_weight(one) > exit_status_weight(worst) ? one : worst;
+		interrupted = interrupt_seen();
+		if (interrupted && i + 1 < count) {
+			output_message("interrupted: %d of %d histories were not judged", count - i - 1, count);
+			if (worst == EXIT_STATUS_OK)
+				worst = EXIT_STATUS_INCOMPLETE;
+		}
 	}
 	for (size_t i = 0; i < output_count; i++) {
 		if (worst == EXIT_STATUS_USAGE || !outputs[i].histories) {

@@ -60,7 +60,7 @@ static enum exit_status reduce_values(const struct reduce_options *o, const char
 	struct err err;
 
 	interrupt_watch();
-	if (!import_path(from_format(o->from), path, &v, &err) || !reduce_history(&v, &options, &part, &summary, &err) ||
+	if (!import_path(from_format(o->from), path, NULL, &v, &err) || !reduce_history(&v, &options, &part, &summary, &err) ||
 		(summary.found && !values_export(&part, format, sink, NULL, &err))) {
 		output_message("%s", err.text);
 		status = err_exit_status(&err);

@@ -76,31 +76,13 @@ static bool choose_contract(struct contract *out, const struct judge_options *op
 	return server_contract(out, history, err);
 }
 
-static void show_progress(void *data, uint64_t done, uint64_t all)
-{
-	progress_update(data, done, all);
-}
-
-static bool load_trace(struct history *history, const struct judge_options *options,
-	const char *path, struct err *err)
-{
-	struct progress progress;
-	struct history_load_options load = {
-		.salvage = options->salvage, .progress = show_progress, .progress_data = &progress};
-	bool loaded;
-
-	progress_begin(&progress, options->progress, "reading", false);
-	loaded = history_load(history, path, &load, err);
-	progress_end(&progress);
-	return loaded;
-}
-
 /* What the solver left open. */
 struct solved {
 	bool ran;
 	struct map open; /* statements that it did not decide: statement_key() */
 	const struct history *history;
 	struct application *application; /* NULL: not asked for */
+	const struct meter *meter;
 };
 
 static uint64_t statement_key(uint32_t session, uint32_t number)
@@ -111,14 +93,13 @@ static uint64_t statement_key(uint32_t session, uint32_t number)
 struct solving {
 	struct solved *solved;
 	const struct execution *execution;
-	struct progress progress;
 };
 
 static bool goes_on(void *context, uint64_t done, uint64_t all)
 {
 	struct solving *solving = context;
 
-	progress_update(&solving->progress, done, all);
+	meter_things(solving->solved->meter, "executing", done, all);
 	return !interrupt_seen();
 }
 
@@ -153,7 +134,9 @@ static bool check_mvcc(const struct judge_options *options, const char *path,
 	const struct contract *contract, bool versions, struct verdict *verdict, struct solved *solved,
 	struct err *err)
 {
-	struct execution_load_options load = {.salvage = options->salvage, .results_apart = true};
+	struct execution_load_options load = {.salvage = options->salvage, .results_apart = true,
+		.meter = solved->meter,
+		.may_stop = true};
 	struct execution execution = {0};
 	struct solving solving = {.solved = solved, .execution = &execution};
 	struct schedule schedule;
@@ -165,8 +148,6 @@ static bool check_mvcc(const struct judge_options *options, const char *path,
 		solved->ran |= execution.tables[i].has_initial;
 	if (solved->ran) {
 		schedule_init(&schedule, &execution);
-		progress_begin(&solving.progress, options->progress, "executing", false);
-		solving.progress.counts = true;
 		mvcc_check(&schedule,
 			&(struct mvcc_options){.contract = contract,
 				.per_class_max = (uint32_t)options->examples,
@@ -178,7 +159,6 @@ static bool check_mvcc(const struct judge_options *options, const char *path,
 				.history = solved->history,
 				.context = &solving},
 			verdict);
-		progress_end(&solving.progress);
 		known_attach(verdict, &execution);
 		schedule_release(&schedule);
 	}
@@ -228,7 +208,8 @@ static void check_adya(const struct judge_options *options, const struct history
 			.is_verified = solved->ran ? is_solved : NULL,
 			.context = solved,
 			.drawn = solved->application ? look_at_versions : NULL,
-			.drawn_context = solved},
+			.drawn_context = solved,
+			.meter = solved->meter},
 		verdict);
 }
 
@@ -266,6 +247,17 @@ static bool count_cycles_left_out(const struct history *history, const struct co
 	return true;
 }
 
+static bool check_cycles(const struct judge_options *options, const struct history *history,
+	const struct contract *contract, struct solved *solved, struct verdict *verdict, struct err *err)
+{
+	bool versions = history->counts.probes > 0;
+
+	if (options->oracle != ORACLE_ADYA && (options->oracle == ORACLE_MVCC || (!versions && solved->ran)))
+		return count_cycles_left_out(history, contract, verdict, err);
+	check_adya(options, history, contract, solved, verdict);
+	return true;
+}
+
 static void note_not_run(const struct judge_options *options, const struct history *history, bool solved,
 	bool versions, struct verdict *verdict)
 {
@@ -282,21 +274,20 @@ static void note_not_run(const struct judge_options *options, const struct histo
 /* Probes tell versions, which adya needs; initial rows are what the solver needs.  Every oracle that has something
  * to go by is run, and the verdict rests on all of them; where none has, adya says what is missing. */
 static bool check_oracles(const struct judge_options *options, const char *path,
-	const struct history *history, const struct contract *contract, struct verdict *verdict,
-	struct err *err)
+	const struct history *history, const struct contract *contract, const struct meter *meter,
+	struct verdict *verdict, struct err *err)
 {
-	struct solved solved = {.ran = false, .history = history};
+	struct solved solved = {.ran = false, .history = history, .meter = meter};
 	bool versions = history->counts.probes > 0, ok;
 
 	if (options->audience == AUDIENCE_APPLICATION)
-		solved.application = application_new(history, verdict);
+		solved.application = application_new(history, verdict, meter);
 	ok = options->oracle == ORACLE_ADYA || (options->oracle == ORACLE_AUTO && versions && !is_modelled(history)) ||
 		  check_mvcc(options, path, contract, versions, verdict, &solved, err);
 
-	if (ok && (options->oracle == ORACLE_ADYA || (options->oracle != ORACLE_MVCC && (versions || !solved.ran))))
-		check_adya(options, history, contract, &solved, verdict);
-	else if (ok)
-		ok = count_cycles_left_out(history, contract, verdict, err);
+	/* Of an interruption while the solver ran, the statements that it did not come to tell. */
+	if (ok && !(interrupt_seen() && verdict->undecided))
+		ok = check_cycles(options, history, contract, &solved, verdict, err);
 	map_release(&solved.open);
 	if (solved.application) {
 		drop_documented(verdict);
@@ -357,25 +348,40 @@ static void describe(struct judged *out, const char *path)
 	context->took_ns = last_ns > first_ns ? last_ns - first_ns : 0;
 }
 
+void note_interruption(struct verdict *verdict)
+{
+	bool open = verdict->undecided > 0;
+
+	for (size_t i = 0; i < verdict->level_count; i++)
+		open |= verdict->levels[i].answer == LEVEL_UNDECIDED;
+	if (open && interrupt_seen())
+		verdict->note = "interrupted: this is what was found until then";
+}
+
 bool judge_trace(
 	struct judged *out, const char *path, const struct judge_options *options, struct err *err)
 {
+	struct progress progress;
+	struct meter meter = {progress_phase, &progress};
+	bool ok;
+
 	*out = (struct judged){.history = {0}};
 	verdict_init(&out->verdict);
 	out->salvage = options->salvage;
-	out->loaded = load_trace(&out->history, options, path, err);
-	/* From here on there is something to tell. */
 	interrupt_watch();
-	if (!out->loaded || !choose_contract(&out->contract, options, &out->history, err) ||
-		!check_oracles(options, history_source_path(&out->history), &out->history,
-			&out->contract, &out->verdict, err)) {
-		interrupt_ignore();
+	progress_begin(&progress, options->progress, "", false);
+	out->loaded = history_load(
+		&out->history, path, &(struct history_load_options){.salvage = options->salvage, .meter = &meter}, err);
+	ok = out->loaded && choose_contract(&out->contract, options, &out->history, err) &&
+	     check_oracles(options, history_source_path(&out->history), &out->history, &out->contract, &meter,
+		     &out->verdict, err);
+	progress_end(&progress);
+	interrupt_ignore();
+	if (!ok) {
 		judged_release(out);
 		return false;
 	}
-	interrupt_ignore();
-	if (interrupt_seen())
-		out->verdict.note = "interrupted: this is what was found until then";
+	note_interruption(&out->verdict);
 	count_unknown_levels(&out->history, &out->verdict);
 	witness_fetch(&out->history, &out->verdict);
 	describe(out, path);

@@ -37,6 +37,8 @@ struct judged {
 /* False and err when it cannot be read; nothing is left to release. */
 bool judge_trace(struct judged *out, const char *path, const struct judge_options *options,
 	struct err *err) MUST_CHECK;
+/* Says so where an interruption (base/interrupt.h) left something open. */
+void note_interruption(struct verdict *verdict);
 void judged_release(struct judged *judged);
 
 /* Of several traces the worst counts: what could not be read, before what was violated, before what

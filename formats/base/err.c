@@ -82,5 +82,7 @@ bool err_prefix(struct err *err, const char *fmt, ...)
 
 enum exit_status err_exit_status(const struct err *err)
 {
+	if (err->code == ERR_INTERRUPTED)
+		return EXIT_STATUS_INCOMPLETE;
 	return err->code == ERR_USAGE ? EXIT_STATUS_USAGE : EXIT_STATUS_INPUT;
 }

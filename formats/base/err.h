@@ -33,6 +33,7 @@ enum err_code {
 	ERR_LIMIT,       /* a named limit was hit */
 	ERR_SERVER,      /* a database server refused or vanished */
 	ERR_UNSUPPORTED, /* understood, and not supported */
+	ERR_INTERRUPTED, /* the user ended it (base/interrupt.h) */
 };
 
 #define ERR_NO_OFFSET UINT64_MAX
@@ -56,7 +57,7 @@ bool err_set_errno(struct err *err, int errnum, const char *fmt, ...) PRINTF_LIK
 /* Puts "context: " before the message that is there. */
 bool err_prefix(struct err *err, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-/* The exit status that fits an error: usage 2, all else 4. */
+/* The exit status that fits an error: usage 2, an interruption 3, all else 4. */
 enum exit_status err_exit_status(const struct err *err);
 
 #endif

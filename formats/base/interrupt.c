@@ -2,14 +2,15 @@
 #include "base/interrupt.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 
-static volatile sig_atomic_t seen;
+static atomic_bool seen; /* threads ask, too */
 
 static void note_interrupt(int number)
 {
 	(void)number;
-	seen = 1;
+	atomic_store_explicit(&seen, true, memory_order_relaxed);
 }
 
 void interrupt_watch(void)
@@ -17,7 +18,7 @@ void interrupt_watch(void)
 	struct sigaction action = {.sa_handler = note_interrupt, .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
 	struct sigaction now;
 
-	seen = 0;
+	atomic_store_explicit(&seen, false, memory_order_relaxed);
 	/* Of a program that runs in the background of a shell it is ignored. */
 	if (sigaction(SIGINT, NULL, &now) == 0 && now.sa_handler != SIG_IGN)
 		(void)sigaction(SIGINT, &action, NULL);
@@ -33,5 +34,5 @@ void interrupt_ignore(void)
 
 bool interrupt_seen(void)
 {
-	return seen;
+	return atomic_load_explicit(&seen, memory_order_relaxed);
 }

@@ -169,25 +169,41 @@ void progress_begin(
 {
 	*progress = (struct progress){.what = what, .begin_ns = clock_mono_ns(),
 		.at_once = when == OUTPUT_ALWAYS};
+	progress->phase_ns = progress->begin_ns;
 	progress->on = when == OUTPUT_ALWAYS ||
 		       (when == OUTPUT_AUTO && isatty(STDERR_FILENO) && !terminal_is_dumb() &&
 			       !(result_scrolls && isatty(STDOUT_FILENO)));
 }
 
+void progress_phase(void *progress, const char *phase, uint64_t done, uint64_t all, bool bytes)
+{
+	struct progress *p = progress;
+
+	if (p->what != phase) {
+		p->what = phase;
+		p->phase_ns = clock_mono_ns();
+		p->drawn_ns = 0;
+		p->counts = !bytes;
+	}
+	progress_update(p, done, all);
+}
+
 void progress_update(struct progress *progress, uint64_t done, uint64_t all)
 {
 	struct buf line = BUF_INIT;
-	uint64_t now, elapsed;
+	uint64_t now;
+	bool told = all || done || !progress->counts;
 
 	if (!progress->on)
 		return;
 	now = clock_mono_ns();
 	/* What ends within half a second needs no bar. */
-	elapsed = now - progress->begin_ns + 1;
-	if ((elapsed < 500000000 && !progress->at_once) || now - progress->drawn_ns < 100000000)
+	if ((now - progress->begin_ns < 500000000 && !progress->at_once) || now - progress->drawn_ns < 100000000)
 		return;
 	progress->drawn_ns = now;
-	buf_printf(&line, "\r%s: ", progress->what);
+	buf_printf(&line, "\r%s", progress->what);
+	if (told)
+		buf_add_str(&line, ": ");
 	if (all && done <= all) {
 		unsigned filled = (unsigned)((double)done / (double)all * 30);
 
@@ -196,12 +212,12 @@ void progress_update(struct progress *progress, uint64_t done, uint64_t all)
 			buf_add_char(&line, i < filled ? '=' : ' ');
 		buf_printf(&line, "] %3.0f %%, ", (double)done * 100 / (double)all);
 	}
-	if (progress->counts) {
+	if (progress->counts && told) {
 		text_add_count(&line, done);
-	} else {
+	} else if (told) {
 		text_add_size(&line, done);
 		buf_add_str(&line, ", ");
-		text_add_size(&line, (uint64_t)((double)done * 1e9 / (double)elapsed));
+		text_add_size(&line, (uint64_t)((double)done * 1e9 / (double)(now - progress->phase_ns + 1)));
 		buf_add_str(&line, "/s");
 	}
 	buf_add_str(&line, "\x1b[K");

@@ -62,13 +62,15 @@ bool output_color(enum output_when when);
 struct progress {
 	const char *what;
 	uint64_t drawn_ns; /* 0: never */
-	uint64_t begin_ns;
+	uint64_t begin_ns, phase_ns; /* of the whole, and of what it is of now */
 	bool on;
 	bool at_once; /* asked for, so drawn from the beginning */
 	bool counts;  /* set it after progress_begin: of things, not of bytes */
 };
 void progress_begin(
 	struct progress *progress, enum output_when when, const char *what, bool result_scrolls);
+/* For a meter (base/meter.h) whose context is a struct progress: begins anew with each phase. */
+void progress_phase(void *progress, const char *phase, uint64_t done, uint64_t all, bool bytes);
 /* all 0: not known. */
 void progress_update(struct progress *progress, uint64_t done, uint64_t all);
 void progress_end(struct progress *progress);

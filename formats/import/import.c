@@ -79,14 +79,15 @@ static bool refuse_wrapped(struct window *in, struct err *err)
 	return true;
 }
 
-static bool read_file(const struct format *format, const char *path, struct values_builder *b,
-	int64_t session, struct err *err)
+static bool read_file(const struct format *format, const char *path, const struct meter *meter,
+	struct values_builder *b, int64_t session, struct err *err)
 {
 	struct window in;
 	bool ok;
 
 	if (!window_open(&in, path, err))
 		return false;
+	in.meter = meter;
 	ok = refuse_wrapped(&in, err) && format->read(&in, b, session, err);
 	window_close(&in);
 	return ok;
@@ -150,8 +151,8 @@ bool import_detect_directory(const char *path, enum import_format *format)
 	return false;
 }
 
-static bool read_directory(
-	const struct format *format, const char *path, struct values_builder *b, struct err *err)
+static bool read_directory(const struct format *format, const char *path, const struct meter *meter,
+	struct values_builder *b, struct err *err)
 {
 	long *numbers;
 	size_t count;
@@ -161,14 +162,15 @@ static bool read_directory(
 	for (size_t i = 0; ok && i < count; i++) {
 		buf_clear(&name);
 		buf_printf(&name, "%s/%c%ld.log", path, format->prefix, numbers[i]);
-		ok = read_file(format, name.data, b, numbers[i], err);
+		ok = read_file(format, name.data, meter, b, numbers[i], err);
 	}
 	buf_release(&name);
 	free(numbers);
 	return ok;
 }
 
-bool import_path(enum import_format format, const char *path, struct values *out, struct err *err)
+bool import_path(enum import_format format, const char *path, const struct meter *meter, struct values *out,
+	struct err *err)
 {
 	struct values_builder b;
 	struct stat st;
@@ -178,9 +180,9 @@ bool import_path(enum import_format format, const char *path, struct values *out
 	if (strcmp(path, "-") != 0 && stat(path, &st) != 0)
 		ok = err_set_errno(err, errno, "cannot open %s", path);
 	else if (strcmp(path, "-") != 0 && S_ISDIR(st.st_mode) && formats[format].prefix)
-		ok = read_directory(&formats[format], path, &b, err);
+		ok = read_directory(&formats[format], path, meter, &b, err);
 	else
-		ok = read_file(&formats[format], path, &b, 0, err);
+		ok = read_file(&formats[format], path, meter, &b, 0, err);
 	ok = ok && values_finish(&b, out, err);
 	values_builder_release(&b);
 	return ok;

@@ -37,9 +37,9 @@ bool import_detect_bytes(struct span beginning, enum import_format *format);
 bool import_detect_directory(const char *path, enum import_format *format);
 
 /* A file, "-" for standard input, or the directory that Cobra and Viper write (a single file of
- * theirs is one session). */
-MUST_CHECK bool import_path(
-	enum import_format format, const char *path, struct values *out, struct err *err);
+ * theirs is one session).  meter may be NULL. */
+MUST_CHECK bool import_path(enum import_format format, const char *path, const struct meter *meter,
+	struct values *out, struct err *err);
 /* From memory; step: bytes a refill, 0 for the usual window.  Tests and fuzzing. */
 MUST_CHECK bool import_memory(enum import_format format, const char *name, struct span bytes,
 	size_t step, struct values *out, struct err *err);

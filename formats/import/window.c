@@ -5,12 +5,16 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/interrupt.h"
 #include "base/mem.h"
 
 bool window_open(struct window *in, const char *path, struct err *err)
 {
+	struct stat st;
+
 	memset(in, 0, sizeof(*in));
 	in->name = path;
 	in->step = WINDOW_SIZE;
@@ -22,6 +26,8 @@ bool window_open(struct window *in, const char *path, struct err *err)
 	}
 	if (in->fd < 0)
 		return err_set_errno(err, errno, "cannot open %s", path);
+	if (fstat(in->fd, &st) == 0 && S_ISREG(st.st_mode))
+		in->size = (uint64_t)st.st_size;
 	return true;
 }
 
@@ -80,6 +86,9 @@ bool window_more(struct window *in, struct err *err)
 	size_t want = in->step;
 	ssize_t got;
 
+	meter_bytes(in->meter, "reading", in->base + in->pos, in->size);
+	if (interrupt_seen())
+		return err_set(err, ERR_INTERRUPTED, "interrupted while %s was read: nothing was judged", in->name);
 	if (keep >= WINDOW_RECORD_MAX) {
 		err_set(err, ERR_LIMIT, "a record longer than %d MiB", WINDOW_RECORD_MAX >> 20);
 		return window_error(in, in->data + in->pos, err);

@@ -16,6 +16,7 @@
 
 #include "base/attr.h"
 #include "base/err.h"
+#include "base/meter.h"
 #include "base/span.h"
 
 enum {
@@ -33,6 +34,8 @@ struct window {
 	bool eof;          /* data[len] is the end of the input */
 	uint64_t base;     /* offset in the input of data[0] */
 	uint64_t newlines; /* before data[0] */
+	uint64_t size;     /* of the file; 0: not known */
+	const struct meter *meter; /* NULL: none */
 };
 
 MUST_CHECK bool window_open(struct window *in, const char *path, struct err *err);
@@ -40,7 +43,7 @@ MUST_CHECK bool window_open(struct window *in, const char *path, struct err *err
 void window_memory(struct window *in, const char *name, struct span bytes, size_t step);
 void window_close(struct window *in);
 
-/* Drops what stands before pos and reads on.  False: an error, or the record is too long.  At the
+/* Drops what stands before pos and reads on.  False: an error, an interruption, or the record is too long.  At the
  * end of the input it sets eof and succeeds. */
 MUST_CHECK bool window_more(struct window *in, struct err *err);
 /* At the beginning of a text: passes over a byte order mark (UTF-8), which says nothing. */

@@ -10,6 +10,7 @@
 #include "adya/sentences.h"
 #include "adya/witness.h"
 #include "base/bug.h"
+#include "base/interrupt.h"
 #include "base/mem.h"
 #include "base/parallel.h"
 #include "trace/value.h"
@@ -658,7 +659,8 @@ static void add_levels(struct adya *a, const struct level_answers *answers, bool
 			if (level >= CYCLE_PL_2 && (a->seen_g1a || a->seen_g1b))
 				answer = LEVEL_FAILS;
 			if (answer == LEVEL_HOLDS &&
-				is_in_doubt(open_writes, open_reads || a->dependencies.explanation.is_dirty, level))
+				(a->stopped || is_in_doubt(open_writes,
+						       open_reads || a->dependencies.explanation.is_dirty, level)))
 				answer = LEVEL_UNDECIDED;
 			verdict_level(a->verdict, names[order][level], answer);
 		}
@@ -666,6 +668,7 @@ static void add_levels(struct adya *a, const struct level_answers *answers, bool
 }
 
 static const char *const open_reasons[OPEN_REASON_COUNT] = {
+	[OPEN_STOPPED] = "statements that were not come to before the interruption",
 	[OPEN_INEXACT] = "reads with an inexact probe",
 	[OPEN_ORDER] = "reads of rows whose versions have no known order",
 	[OPEN_TESTS] = "predicates past the limit of tests (--predicate-tests)",
@@ -707,6 +710,8 @@ static enum open_reason open_reason_of(const struct adya *a, const struct level_
 	const struct dependencies *d = &a->dependencies;
 	const struct history_stmt *stmt = &a->history->stmts[i];
 
+	if (a->stopped)
+		return OPEN_STOPPED;
 	if (stmt->flags & HISTORY_STMT_DATA && !(stmt->flags & HISTORY_STMT_PROBE))
 		return OPEN_NO_PROBE;
 	if (a->open[i] != OPEN_NOT)
@@ -748,7 +753,7 @@ static bool add_statements(struct adya *a, const struct level_answers *answers)
 			continue;
 		reason = open_reason_of(a, answers, i);
 		lacks |= !has_edges(reason);
-		if (reason == OPEN_NOT || is_verified(a, &h->stmts[i])) {
+		if (reason == OPEN_NOT || (reason != OPEN_STOPPED && is_verified(a, &h->stmts[i]))) {
 			a->verdict->decided++;
 			continue;
 		}
@@ -825,7 +830,8 @@ static void graph_part(void *data, unsigned part)
 			.realtime = a->options->realtime,
 			.unseen = a->unseen_anywhere,
 			.others = a->other_writers,
-			.tests_max = a->options->tests_max});
+			.tests_max = a->options->tests_max,
+			.meter = a->options->meter});
 }
 
 static void judge_part(void *data, unsigned part)
@@ -842,12 +848,20 @@ static void judge_part(void *data, unsigned part)
 		judge_snapshots(a);
 }
 
+/* Begins a phase.  False: an interruption wants no more of them. */
+static bool goes_on(struct adya *a, const char *phase)
+{
+	meter_things(a->options->meter, phase, 0, 0);
+	a->stopped |= a->dependencies.stopped || interrupt_seen();
+	return !a->stopped;
+}
+
 void adya_check(
 	const struct history *history, const struct adya_options *options, struct verdict *verdict)
 {
 	struct adya a = {.history = history, .options = options, .verdict = verdict};
-	struct level_answers answers;
-	struct cycles cycles;
+	struct level_answers answers = {.open = NULL};
+	struct cycles cycles = {.cycles = NULL};
 	struct judging judging = {&a, &cycles};
 	bool lacks_edges;
 
@@ -855,12 +869,19 @@ void adya_check(
 	read_writers(&a);
 	look_for_unseen(&a);
 	parallel_run(graph_part, &judging, 2);
-	parallel_run(judge_part, &judging, 2);
+	meter_things(options->meter, "looking for cycles", 0, 0);
+	if (!a.dependencies.stopped)
+		parallel_run(judge_part, &judging, 2);
 	for (size_t i = 0; i < cycles.count; i++)
 		add_cycle(&a, &cycles.cycles[i], false);
-	add_of_stronger_levels(&a, &cycles);
-	levels_decide(&a, &cycles, !has_open_writes(&a), &answers);
-	if (a.dependencies.undecided[UNDECIDED_INEXACT] || a.dependencies.left_to_others)
+	if (goes_on(&a, "looking for cycles of each level"))
+		add_of_stronger_levels(&a, &cycles);
+	if (goes_on(&a, "trying explanations"))
+		levels_decide(&a, &cycles, !has_open_writes(&a), &answers);
+	else
+		memcpy(answers.levels, cycles.levels, sizeof(answers.levels));
+	if ((a.dependencies.undecided[UNDECIDED_INEXACT] || a.dependencies.left_to_others) &&
+		goes_on(&a, "looking for suspicions"))
 		add_suspicions(&a, &cycles);
 	for (uint32_t i = 0; i < a.limiter_count; i++) {
 		/* The count goes to the last one listed of its kind. */
@@ -872,14 +893,15 @@ void adya_check(
 			}
 		}
 	}
-	components_add(verdict, history, &a.dependencies, &cycles);
+	if (goes_on(&a, "looking at components"))
+		components_add(verdict, history, &a.dependencies, &cycles);
 	verdict->chosen = a.dependencies.explanation.meeting_count;
 	lacks_edges = add_statements(&a, &answers);
 	add_coverage(&a);
 	add_levels(&a, &answers, lacks_edges);
 	verdict->contract = options->contract->name;
 	verdict_sort(verdict);
-	if (options->drawn)
+	if (options->drawn && !a.stopped)
 		options->drawn(options->drawn_context, &a.dependencies);
 	levels_release(&answers);
 	cycles_release(&cycles);

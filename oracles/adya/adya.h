@@ -15,6 +15,7 @@
 #ifndef ADYA_ADYA_H
 #define ADYA_ADYA_H
 
+#include "base/meter.h"
 #include "common/contract.h"
 #include "common/verdict.h"
 #include "model/history/history.h"
@@ -34,8 +35,10 @@ struct adya_options {
 	/* Called with the graph of certain dependencies before it is released (dependencies.h).  NULL: not wanted. */
 	void (*drawn)(void *context, const struct dependencies *dependencies);
 	void *drawn_context;
+	const struct meter *meter; /* how far it is; NULL: not wanted */
 };
 
+/* An interruption (base/interrupt.h) ends it early: findings are those until then, and no statement is decided. */
 void adya_check(
 	const struct history *history, const struct adya_options *options, struct verdict *verdict);
 

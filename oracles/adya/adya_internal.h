@@ -17,6 +17,7 @@ struct limiter {
 /* Why a statement is not decided. */
 enum open_reason {
 	OPEN_NOT, /* it is decided, or there is nothing to decide */
+	OPEN_STOPPED,
 	OPEN_INEXACT,
 	OPEN_ORDER,
 	OPEN_TESTS,
@@ -53,6 +54,7 @@ struct adya {
 	/* A statement changed rows, and what it changed is not in the trace; or may have. */
 	bool unseen_anywhere;
 	uint8_t *open; /* by statement: enum open_reason */
+	bool stopped;  /* by an interruption: what was found is not all */
 };
 
 /* A read of the statement is not decided. */

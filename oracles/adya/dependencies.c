@@ -3,10 +3,17 @@
 
 #include <stdlib.h>
 
+#include "base/interrupt.h"
 #include "base/mem.h"
 #include "server/flavour.h"
 
-enum { PREFETCH_AHEAD = 32 };
+enum { PREFETCH_AHEAD = 32, ASKED_EVERY = 1024 };
+
+void go_on(struct dependency_builder *b, const char *phase, uint64_t done, uint64_t all)
+{
+	meter_things(b->meter, phase, done, all);
+	b->out->stopped |= interrupt_seen();
+}
 
 uint32_t version_next(const struct history *history, uint32_t version)
 {
@@ -147,9 +154,11 @@ static void add_read_edges(struct dependency_builder *b)
 	const struct history *h = b->history;
 	bool releases = dependencies_released(h);
 
-	for (uint32_t node = 0; node < b->graph.txn_count; node++) {
+	for (uint32_t node = 0; node < b->graph.txn_count && !b->out->stopped; node++) {
 		const struct history_txn *t = &h->txns[b->out->txn_of[node]];
 
+		if (node % ASKED_EVERY == 0)
+			go_on(b, "drawing dependencies", node, b->graph.txn_count);
 		for (uint32_t i = t->first_op; i < t->first_op + t->op_count; i++) {
 			const struct history_op *op = &h->ops[i];
 			uint32_t ahead = i + PREFETCH_AHEAD;
@@ -230,6 +239,7 @@ void dependencies_build(struct dependencies *out, const struct history *history,
 	b->inexact = options->inexact;
 	b->unseen = options->unseen;
 	b->others = options->others;
+	b->meter = options->meter;
 	b->tests_left = options->tests_max ? options->tests_max : PREDICATE_TESTS_DEFAULT;
 	out->node_of = mem_realloc(NULL, history->txn_count, sizeof(*out->node_of));
 	out->txn_of = mem_realloc(NULL, history->txn_count, sizeof(*out->txn_of));
@@ -245,7 +255,7 @@ void dependencies_build(struct dependencies *out, const struct history *history,
 		predicates_init(b);
 	add_write_edges(b);
 	add_read_edges(b);
-	if (out->explanation.meeting_count && !b->inexact)
+	if (out->explanation.meeting_count && !b->inexact && !out->stopped)
 		explanation_choose(out);
 	free(b->links);
 	b->links = NULL;

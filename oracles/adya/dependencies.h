@@ -9,6 +9,7 @@
 #define ADYA_DEPENDENCIES_H
 
 #include "adya/explanation.h"
+#include "base/meter.h"
 #include "common/graph/graph.h"
 #include "model/history/history.h"
 
@@ -45,6 +46,7 @@ struct dependencies {
 	 * deleted rows. */
 	uint64_t left_to_others;
 	struct dependency_builder *builder; /* for the explanation; NULL: none is needed */
+	bool stopped; /* by an interruption: edges are missing */
 };
 
 /* (predicate, version) tests; see struct dependencies_options. */
@@ -56,6 +58,7 @@ struct dependencies_options {
 	bool unseen;            /* any table may have versions that are not in the history */
 	bool others;            /* sessions that were not recorded may have deleted rows */
 	uint64_t tests_max;     /* (predicate, version) tests in all; 0: the default */
+	const struct meter *meter; /* NULL: none */
 };
 
 /* Is the transaction a node? */

@@ -33,6 +33,7 @@ struct dependency_builder {
 	bool is_multi_table;       /* ... and the current one is one */
 	uint64_t tests_left;
 	bool inexact, unseen, others;
+	const struct meter *meter;
 	uint32_t *writer_of; /* by table: the only transaction that wrote it; NONE, SEVERAL */
 	uint32_t *objects_of, *objects_head; /* objects by table */
 	wide *keys_of;                       /* of objects_of, where sorted[table] */
@@ -72,6 +73,8 @@ struct look look_at(struct dependency_builder *b, uint32_t op, uint32_t node, ui
 enum match look_test(struct dependency_builder *b, const struct look *look, uint32_t place);
 
 /* dependencies.c */
+/* Says how far it is, and notes an interruption. */
+void go_on(struct dependency_builder *b, const char *phase, uint64_t done, uint64_t all);
 void count_undecided(struct dependency_builder *b, enum undecided why, uint32_t stmt);
 static inline uint32_t node_of_version(const struct dependency_builder *b, uint32_t version)
 {

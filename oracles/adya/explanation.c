@@ -8,6 +8,7 @@
 #include "base/mem.h"
 
 enum {
+	ASKED_EVERY = 1024, /* meetings between two looks at how far it is */
 	SETTLE_ROUNDS = 4, /* how often positions follow choices that differ from what they suggested */
 	TRIED_MAX = 8,     /* choices of one meeting that are given up before it keeps its last one */
 };
@@ -443,11 +444,13 @@ static bool choose_places(struct chooser *c)
 	struct explanation *e = &c->out->explanation;
 	size_t before = c->positions.count;
 
-	for (size_t i = 0; i < e->meeting_count; i++) {
+	for (size_t i = 0; i < e->meeting_count && !c->out->stopped; i++) {
 		struct meeting *m = &e->meetings[i];
 		struct choice choice;
 		uint32_t current, node, view;
 
+		if (i % ASKED_EVERY == 0)
+			go_on(c->b, "choosing versions", i, e->meeting_count);
 		if (m->object == HISTORY_NONE)
 			continue;
 		use_predicate(c, m);
@@ -548,8 +551,11 @@ void explanation_choose(struct dependencies *d)
 		if (!choose_places(&c))
 			break;
 	}
-	for (size_t i = 0; i < d->explanation.meeting_count; i++)
+	for (size_t i = 0; i < d->explanation.meeting_count && !d->stopped; i++) {
+		if (i % ASKED_EVERY == 0)
+			go_on(c.b, "drawing choices", i, d->explanation.meeting_count);
 		draw_meeting(&c, &d->explanation.meetings[i], true);
+	}
 	chooser_release(&c);
 }
 

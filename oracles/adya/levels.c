@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/interrupt.h"
 #include "base/mem.h"
 
 enum {
@@ -208,7 +209,7 @@ static void try_explanations(struct adya *a, const struct graph *graph, struct l
 {
 	uint64_t edges = 0;
 
-	for (int attempt = 0; attempt <= ATTEMPTS_MAX && is_open(out); attempt++) {
+	for (int attempt = 0; attempt <= ATTEMPTS_MAX && is_open(out) && !interrupt_seen(); attempt++) {
 		struct cycles explained;
 		struct graph other;
 		bool more;

@@ -8,6 +8,7 @@
 #include "adya/adya_internal.h"
 #include "adya/sentences.h"
 #include "adya/witness.h"
+#include "base/interrupt.h"
 #include "base/mem.h"
 
 /* No transaction wrote it: certain only when everything was recorded. */
@@ -339,7 +340,7 @@ void judge_operations(struct adya *a)
 	struct own_txn own = {0};
 	struct own_view *views = mem_zero(h->object_count, sizeof(*views));
 
-	for (uint32_t t = 0; t < h->txn_count; t++) {
+	for (uint32_t t = 0; t < h->txn_count && !interrupt_seen(); t++) {
 		own.txn = t;
 		if (!(h->txns[t].flags & HISTORY_TXN_MIXED))
 			judge_txn(a, views, &own);
@@ -670,7 +671,7 @@ void judge_snapshots(struct adya *a)
 	struct snapshot s;
 
 	snapshot_init(&s, h, a->dependencies.graph.node_count);
-	for (uint32_t t = 0; t < h->txn_count; t++) {
+	for (uint32_t t = 0; t < h->txn_count && !interrupt_seen(); t++) {
 		if (h->txns[t].level != LEVEL_REPEATABLE_READ || h->txns[t].op_count < 2 ||
 			h->txns[t].flags & HISTORY_TXN_MIXED)
 			continue;
@@ -678,7 +679,7 @@ void judge_snapshots(struct adya *a)
 		if (s.in_count && s.out_count)
 			judge_snapshot(a, &s, t);
 	}
-	for (uint32_t i = 0; i < h->predicate_count; i++) {
+	for (uint32_t i = 0; i < h->predicate_count && !interrupt_seen(); i++) {
 		const struct history_predicate *p = &h->predicates[i];
 
 		if (p->txn != HISTORY_NONE && p->flags & HISTORY_PREDICATE_WRITE &&

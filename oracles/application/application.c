@@ -8,10 +8,11 @@
 #include "application/statements.h"
 #include "application/words.h"
 #include "base/hash.h"
+#include "base/interrupt.h"
 #include "base/map.h"
 #include "base/mem.h"
 
-enum { ROWS_LISTED = 5 };
+enum { ROWS_LISTED = 5, ASKED_EVERY = 1024 };
 
 /* All pairs of transactions of one anomaly at one place of the code. */
 struct group {
@@ -40,16 +41,19 @@ struct application {
 	struct map lost; /* pairs of transactions with a lost update that is not harmless */
 	struct map skewed[ANOMALY_COUNT]; /* pairs that were counted already */
 	struct map harmless[JUDGEMENT_COUNT];
-	uint64_t cut;
+	const struct meter *meter;
+	uint64_t cut, stopped_before; /* pairs past the number looked at; pairs left by an interruption */
 	uint64_t not_followed; /* by the source that followed most; UINT64_MAX: there was none */
 };
 
-struct application *application_new(const struct history *history, struct verdict *verdict)
+struct application *application_new(
+	const struct history *history, struct verdict *verdict, const struct meter *meter)
 {
 	struct application *a = mem_zero(1, sizeof(*a));
 
 	a->history = history;
 	a->verdict = verdict;
+	a->meter = meter;
 	a->not_followed = UINT64_MAX;
 	statements_init(&a->statements, history);
 	return a;
@@ -190,14 +194,22 @@ void application_look(struct application *a, const struct accesses *accesses)
 {
 	struct candidates candidates;
 	struct judging judging = {.history = a->history, .accesses = accesses, .candidates = &candidates, .statements = &a->statements};
+	size_t looked = 0;
 
+	meter_things(a->meter, "looking for pairs of transactions", 0, 0);
 	candidates_find(&candidates, a->history, accesses);
 	for (size_t i = 0; i < candidates.count; i++)
 		judge_want(&judging, &candidates.list[i], &a->statements);
-	statements_fetch(&a->statements);
-	/* Lost updates come first in the list. */
-	for (size_t i = 0; i < candidates.count; i++)
-		look_at(a, &judging, &candidates.list[i]);
+	if (statements_fetch(&a->statements, a->meter)) {
+		/* Lost updates come first in the list. */
+		for (; looked < candidates.count && !interrupt_seen(); looked++) {
+			if (looked % ASKED_EVERY == 0)
+				meter_things(a->meter, "judging pairs of transactions", looked, candidates.count);
+			look_at(a, &judging, &candidates.list[looked]);
+		}
+	}
+	/* And those that an interruption kept from being candidates: at least one. */
+	a->stopped_before += interrupt_seen() ? candidates.count - looked + 1 : 0;
 	a->cut += candidates.cut;
 	a->not_followed = accesses->not_followed < a->not_followed ? accesses->not_followed : a->not_followed;
 	candidates_release(&candidates);
@@ -289,6 +301,7 @@ void application_finish(struct application *a)
 		add_finding(a, &a->groups[i]);
 	count_harmless(a);
 	verdict_undecided(a->verdict, "pairs of transactions past the number that is looked at for an application", a->cut);
+	verdict_undecided(a->verdict, "pairs of transactions that were not come to before the interruption", a->stopped_before);
 	for (size_t i = 0; i < a->group_count; i++) {
 		map_release(&a->groups[i].pairs);
 		map_release(&a->groups[i].row_hashes);

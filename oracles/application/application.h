@@ -9,13 +9,17 @@
 #ifndef APPLICATION_APPLICATION_H
 #define APPLICATION_APPLICATION_H
 
+#include "base/meter.h"
 #include "common/accesses.h"
 #include "common/verdict.h"
 #include "model/history/history.h"
 
 struct application;
 
-struct application *application_new(const struct history *history, struct verdict *verdict);
+/* `meter` shows how far looking is (NULL: none).  An interruption (base/interrupt.h) ends it early: the pairs that
+ * were not come to are undecided. */
+struct application *application_new(
+	const struct history *history, struct verdict *verdict, const struct meter *meter);
 /* What the accesses show; may be called with those of several sources.  They need not outlive the call. */
 void application_look(struct application *application, const struct accesses *accesses);
 /* Puts the findings into the verdict, and frees. */

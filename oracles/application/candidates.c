@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/map.h"
+#include "base/interrupt.h"
 #include "base/mem.h"
 #include "base/search.h"
 
@@ -235,7 +236,7 @@ static void find_gone(struct finder *f)
 {
 	const struct accesses *a = f->accesses;
 
-	for (size_t i = 0; i < a->gone_count; i++) {
+	for (size_t i = 0; i < a->gone_count && !interrupt_seen(); i++) {
 		const struct access_found_gone *gone = &a->gone[i];
 		bool fresh, goes_on = false;
 		const struct access_read *stale =
@@ -285,7 +286,7 @@ static void find_missing(struct finder *f)
 {
 	const struct accesses *a = f->accesses;
 
-	for (size_t i = 0; i < a->read_count; i++) {
+	for (size_t i = 0; i < a->read_count && !interrupt_seen(); i++) {
 		const struct access_read *read = &a->reads[i];
 		const struct access_row *row = &a->rows[read->row];
 
@@ -347,7 +348,7 @@ static void add_write_skew(struct finder *f, size_t mine, size_t theirs)
 
 static void find_write_skew(struct finder *f)
 {
-	for (size_t i = 0; i < f->missing_count; i++) {
+	for (size_t i = 0; i < f->missing_count && !interrupt_seen(); i++) {
 		const struct missing *m = &f->missing[i];
 		uint32_t back;
 
@@ -364,7 +365,7 @@ static void find_read_skew(struct finder *f)
 {
 	const struct accesses *a = f->accesses;
 
-	for (size_t i = 0; i < a->read_count; i++) {
+	for (size_t i = 0; i < a->read_count && !interrupt_seen(); i++) {
 		const struct access_read *read = &a->reads[i];
 		const struct access_version *v = version_at(a, read->row, read->low);
 		uint32_t first;
@@ -403,7 +404,7 @@ void candidates_find(struct candidates *out, const struct history *history, cons
 	sort_reads(&f);
 	index_writes(&f);
 	f.first_begins = accesses_first_begins(accesses, history);
-	for (uint32_t t = 0; t < history->txn_count; t++)
+	for (uint32_t t = 0; t < history->txn_count && !interrupt_seen(); t++)
 		find_lost_updates(&f, t);
 	find_gone(&f);
 	find_missing(&f);

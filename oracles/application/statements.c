@@ -4,10 +4,14 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "base/interrupt.h"
 #include "base/mem.h"
 #include "sql/text/statement_pattern.h"
 
-enum { TEXT_MAX = 1 << 16 }; /* bytes of a statement that are looked at */
+enum {
+	TEXT_MAX = 1 << 16, /* bytes of a statement that are looked at */
+	ASKED_EVERY = 1024, /* statements between two looks at how far it is */
+};
 
 void statements_init(struct statements *s, const struct history *history)
 {
@@ -78,7 +82,7 @@ static uint32_t code_of(struct statements *s, struct span text)
 	return found;
 }
 
-void statements_fetch(struct statements *s)
+bool statements_fetch(struct statements *s, const struct meter *meter)
 {
 	if (s->wanted_count)
 		qsort_r(s->wanted, s->wanted_count, sizeof(*s->wanted), by_place, (void *)(uintptr_t)s->history);
@@ -87,11 +91,16 @@ void statements_fetch(struct statements *s)
 		struct record_stmt record;
 		struct err err;
 
+		if (i % ASKED_EVERY == 0)
+			meter_things(meter, "reading texts of statements", i, s->wanted_count);
+		if (interrupt_seen())
+			return false;
 		if (stmt_texts_fetch(&s->texts, s->wanted[i], &scratch, &record, &err) && record.text.ptr)
 			map_put(&s->by_stmt, s->wanted[i], code_of(s, record.text));
 		arena_release(&scratch);
 	}
 	s->wanted_count = 0;
+	return true;
 }
 
 const struct code *statement_code(const struct statements *s, uint32_t stmt)

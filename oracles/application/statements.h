@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/map.h"
+#include "base/meter.h"
 #include "common/accesses.h"
 #include "model/history/history.h"
 #include "model/history/stmt_text.h"
@@ -36,8 +37,8 @@ void statements_init(struct statements *statements, const struct history *histor
 void statements_release(struct statements *statements);
 /* Its text will be asked for. */
 void statements_want(struct statements *statements, uint32_t stmt);
-/* Reads the texts of those that are wanted from the trace. */
-void statements_fetch(struct statements *statements);
+/* Reads the texts of those that are wanted from the trace.  False: it was interrupted.  meter may be NULL. */
+bool statements_fetch(struct statements *statements, const struct meter *meter);
 /* NULL: its text is not in the trace. */
 const struct code *statement_code(const struct statements *statements, uint32_t stmt);
 

@@ -909,12 +909,15 @@ void values_judge(const struct values *v, const struct values_options *options, 
 	j.first = options->first || options->level;
 	j.session = v->has_sessions && !options->no_session;
 	j.realtime = (v->has_real_time || v->stamps) && !options->no_realtime;
+	meter_things(options->meter, "matching reads with writes", 0, 0);
 	facts_find(&j.facts, v, options->any_initial);
 	if (options->level)
 		narrow(&j, options->level);
 	report_anomalies(&j.facts, examples, out);
+	meter_things(options->meter, "judging Adya's levels", 0, 0);
 	if (j.adya)
 		adya(&j, examples);
+	meter_things(options->meter, "judging levels of Biswas and Enea", 0, 0);
 	stopped = j.first && !j.level && is_refuted(&j);
 	if (!stopped && !options->no_weak && (!j.level || begins(j.level, "be-") || is_guarantee(j.level)))
 		causal = biswas_enea(&j, examples);

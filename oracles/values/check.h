@@ -11,6 +11,7 @@
 #ifndef VALUES_CHECK_H
 #define VALUES_CHECK_H
 
+#include "base/meter.h"
 #include "common/verdict.h"
 #include "model/values/values.h"
 #include "values/levels.h"
@@ -25,6 +26,7 @@ struct values_options {
 			      implies; NULL: all */
 	uint64_t budget;   /* of cycles_find; 0: the default */
 	uint32_t examples; /* findings of one class that are listed; 0: the default */
+	const struct meter *meter; /* how far it is; NULL: not wanted */
 };
 
 void values_judge(

@@ -82,7 +82,7 @@ static void judge(enum import_format format, const char *path, const char *name)
 	struct facts f;
 	struct err err;
 
-	if (!import_path(format, path, &v, &err))
+	if (!import_path(format, path, NULL, &v, &err))
 		BUG("%s", err.text);
 	facts_find(&f, &v, false);
 	measure(&f, name, MODEL_PL_3);

@@ -82,7 +82,7 @@ static int perform(enum task task, enum import_format format, const char *path)
 		tokenise(path, false);
 		return 0;
 	}
-	if (!import_path(format, path, &v, &err))
+	if (!import_path(format, path, NULL, &v, &err))
 		BUG("%s", err.text);
 	if (task == TASK_IMPORT)
 		return 0;

@@ -750,7 +750,7 @@ START_TEST(directories)
 	struct buf out = BUF_INIT;
 
 	ck_assert_ptr_nonnull(mkdtemp(dir));
-	ck_assert(!import_path(IMPORT_VIPER, dir, &v, &err));
+	ck_assert(!import_path(IMPORT_VIPER, dir, NULL, &v, &err));
 	ck_assert(!import_detect(dir, &format));
 	ck_assert_ptr_nonnull(strstr(err.text, "no file J<n>.log"));
 	for (int i = 10; i >= 2; i -= 8) {
@@ -764,7 +764,7 @@ START_TEST(directories)
 	snprintf(path, sizeof(path), "%s/J3.log.debug", dir);
 	fclose(fopen(path, "w"));
 	ck_assert(import_detect(dir, &format) && format == IMPORT_VIPER);
-	ck_assert_msg(import_path(IMPORT_VIPER, dir, &v, &err), "%s", err.text);
+	ck_assert_msg(import_path(IMPORT_VIPER, dir, NULL, &v, &err), "%s", err.text);
 	dump(&v, &out);
 	ck_assert_str_eq(out.data, "2 0 c w(1 2)\n10 1 c w(1 10)\n");
 	values_release(&v);
@@ -775,7 +775,7 @@ START_TEST(directories)
 	snprintf(path, sizeof(path), "%s/J10.log", dir);
 	unlink(path);
 	rmdir(dir);
-	ck_assert(!import_path(IMPORT_ELLE, "no/such/file", &v, &err));
+	ck_assert(!import_path(IMPORT_ELLE, "no/such/file", NULL, &v, &err));
 	ck_assert_ptr_nonnull(strstr(err.text, "cannot open no/such/file"));
 }
 END_TEST

@@ -5,12 +5,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/interrupt.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "model/execution/results.h"
 #include "server/commands.h"
 #include "trace/doubts.h"
+
+enum { ASKED_EVERY = 1024 }; /* items between two looks at how far it is */
 
 struct result_part {
 	struct record_result record;
@@ -534,6 +537,18 @@ static void loader_release(struct loader *l)
 	free(l->results);
 }
 
+/* Says how far it is.  False: it is to end here. */
+static bool go_on(const struct execution_load_options *options, const struct trace_reader *reader, struct err *err)
+{
+	uint64_t done, all;
+
+	trace_reader_progress(reader, &done, &all);
+	meter_bytes(options->meter, "reading statements", done, all);
+	if (options->may_stop && interrupt_seen())
+		return err_set(err, ERR_INTERRUPTED, "interrupted while the trace was read: nothing was judged");
+	return true;
+}
+
 bool execution_load(struct execution *out, const char *path,
 	const struct execution_load_options *options, struct err *err)
 {
@@ -546,6 +561,7 @@ bool execution_load(struct execution *out, const char *path,
 	struct trace_reader *reader;
 	struct trace_item item;
 	enum trace_next next;
+	uint64_t taken = 0;
 	bool ok;
 
 	*out = (struct execution){.arena = ARENA_INIT};
@@ -559,6 +575,10 @@ bool execution_load(struct execution *out, const char *path,
 		if (out->results)
 			l.place = trace_item_place(reader, &item);
 		take(&l, &item);
+		if (options && taken++ % ASKED_EVERY == 0 && !go_on(options, reader, err)) {
+			next = TRACE_NEXT_ERROR;
+			break;
+		}
 	}
 	ok = next != TRACE_NEXT_ERROR;
 	if (ok && l.bytes > l.bytes_max)

@@ -18,6 +18,7 @@
 #include "base/arena.h"
 #include "base/attr.h"
 #include "base/err.h"
+#include "base/meter.h"
 #include "trace/reader.h"
 #include "trace/value.h"
 
@@ -118,6 +119,8 @@ struct execution_load_options {
 	bool salvage;
 	bool results_apart; /* results and tables' rows stay in the trace, and are read when execution_set() and
 				execution_each_row() ask for them */
+	const struct meter *meter; /* NULL: none */
+	bool may_stop; /* an interruption (base/interrupt.h) ends it: ERR_INTERRUPTED */
 	size_t bytes_max; /* of records kept; 0: EXECUTION_BYTES_MAX, with results_apart no bound */
 };
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
+#include "base/interrupt.h"
 #include "base/mem.h"
 #include "model/history/build.h"
 #include "model/history/decode.h"
@@ -1016,8 +1017,12 @@ static bool load_blocks(
 			break;
 		}
 		expect_rest(loader, &place);
-		if (options && options->progress)
-			options->progress(options->progress_data, place.done, place.all);
+		meter_bytes(options ? options->meter : NULL, "reading", place.done, place.all);
+		if (interrupt_seen()) {
+			err_set(err, ERR_INTERRUPTED, "interrupted while the trace was read: nothing was judged");
+			next = TRACE_NEXT_ERROR;
+			break;
+		}
 	}
 	read_ahead_end(ahead);
 	pages_end(loader->pages);
@@ -1048,6 +1053,7 @@ static bool load_source(struct history *history, struct history_source *source,
 	}
 	trace_reader_close(reader);
 	if (ok) {
+		meter_things(options ? options->meter : NULL, "ordering versions", 0, 0);
 		loader_finish(loader);
 	} else {
 		loader_release(loader);

@@ -17,18 +17,17 @@
 #define MODEL_HISTORY_LOAD_H
 
 #include "base/arena.h"
+#include "base/meter.h"
 #include "model/history/history.h"
 #include "trace/reader.h"
 
 struct history_load_options {
 	bool salvage;
 	bool no_images; /* leave out row images, where no predicate has to be evaluated */
-	/* Called now and then with bytes done and in all (0: not known). */
-	void (*progress)(void *data, uint64_t done, uint64_t all);
-	void *progress_data;
+	const struct meter *meter; /* NULL: none */
 };
 
-/* path: a file, a directory of segments, or "-".  False and err when it cannot be read; damage that
+/* path: a file, a directory of segments, or "-".  False and err when it cannot be read or was interrupted; damage that
  * salvage stepped over, and a torn tail, are in history->counts and !history->complete.  Standard
  * input that is no file is copied to an unlinked temporary file, so that statements can be read
  * again; where that fails they cannot.  options may be NULL. */

@@ -6,6 +6,7 @@
 
 #include "base/attr.h"
 #include "base/bug.h"
+#include "base/interrupt.h"
 #include "base/mem.h"
 
 enum {
@@ -1192,6 +1193,8 @@ static void find_of_order(struct cycles *out, const struct graph *graph, enum cy
 		f.nodes = grouped + head[c];
 		f.node_count = head[c + 1] - head[c];
 		f.component = c;
+		if (interrupt_seen())
+			f.budget = 1;
 		for (uint32_t i = 0; i < f.node_count; i++)
 			skip |= past[cut.origin[f.nodes[i]]].classes;
 		find_in_component(&f, &p, skip, &one_undecided);

@@ -10,7 +10,8 @@
  *
  * Witnesses are searched afterwards, breadth first, within `budget` looked-at edges a class and
  * component; running out of it makes a witness perhaps not the shortest, or a class of cycles
- * unreported (`cut` counts these), but changes no level except, where said, PL-2+ to undecided.
+ * unreported (`cut` counts these), but changes no level except, where said, PL-2+ to undecided.  After an
+ * interruption (base/interrupt.h) the budget is as good as none.
  */
 #ifndef COMMON_GRAPH_CYCLES_H
 #define COMMON_GRAPH_CYCLES_H
