@@ -142,7 +142,8 @@ static void look_again(struct mvcc *m, const struct foreign *f, const struct sto
 		answer_unsupported(a, REASON_ROWS_WITHOUT_PARENT);
 }
 
-void foreign_parents(struct mvcc *m, struct store_table *table, const struct eval_value *old,
+/* The locks on the parents of one row; see foreign_parents(). */
+static void find_parents(struct mvcc *m, struct store_table *table, const struct eval_value *old,
 	const struct eval_value *new, const struct foreign *but, struct write_answer *a)
 {
 	uint32_t number = number_of(m, table);
@@ -179,6 +180,25 @@ void foreign_parents(struct mvcc *m, struct store_table *table, const struct eva
 		else if (in_cluster(parent, f->parent_columns, f->count))
 			lock_parent(m, parent, record, a);
 	}
+}
+
+/* InnoDB tests the constraints of a row one by one, in the order of their indexes, and the first that fails is the
+ * last one tested (row_ins).  So of a row that is refused, or that IGNORE leaves out, no lock on a parent is certain: its
+ * foreign key may never have been looked at. */
+void foreign_parents(struct mvcc *m, struct store_table *table, const struct eval_value *old,
+	const struct eval_value *new, const struct foreign *but, struct write_answer *a)
+{
+	size_t wanted = m->wanted.count;
+	struct write_answer row = *a;
+
+	find_parents(m, table, old, new, but, &row);
+	if (row.status == EVAL_ERROR) {
+		m->wanted.count = wanted;
+		row.held_by = a->held_by;
+		row.held_record = a->held_record;
+		row.held_table = a->held_table;
+	}
+	*a = row;
 }
 
 /* Is the parent's key the same afterwards, to the byte (row_upd_changes_first_fields_binary)?  One that
