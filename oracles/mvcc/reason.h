@@ -55,6 +55,7 @@
 	X(LIMIT_BESIDE_CASCADES, "LIMIT on rows that cascades delete") \
 	X(UPDATE_IGNORE_ROWS_IN_THE_WAY, "UPDATE IGNORE of rows that collide with each other") \
 	X(TRIGGERS_BESIDE_CASCADES, "triggers on rows that cascades may delete") \
+	X(MANY_MATCHES_OF_A_ROW, "rows that UPDATE of several tables may set to many values") \
 	X(LIMIT_AMONG_EQUAL_ROWS, "LIMIT among many equal rows") \
 	X(RETURNING_BESIDE_CASCADES, "RETURNING of rows that cascades may delete") \
 	X(SUBQUERY_BESIDE_CASCADES, "subqueries of tables that cascades may change") \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* UPDATE and DELETE of several tables. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/buf.h"
 #include "mvcc/execute/foreign_keys.h"
@@ -21,45 +22,89 @@ static struct gathered *gathered_of(struct mvcc *m, const struct store_table *ta
 	return NULL;
 }
 
-/* A row that matches several times is changed once, by whichever match the server comes to first.
- */
+static bool give_up(struct mvcc *m, struct eval_outcome *outcome, uint32_t reason)
+{
+	outcome->status = EVAL_UNSUPPORTED;
+	snprintf(outcome->reason, sizeof(outcome->reason), "%s", reason_text(&m->reasons, reason));
+	return false;
+}
+
+/* The rows of one match, one for each table; NULL: the NULL row of an outer join. */
+static const struct eval_value **match_rows(struct mvcc *m, const struct plan *plan, const uint32_t *match)
+{
+	uint32_t width = eval_join_table_count(plan->join);
+	const struct eval_value **rows = arena_alloc(&m->scratch, width * sizeof(*rows));
+
+	for (uint32_t t = 0; t < width; t++) {
+		struct gathered *source = gathered_of(m, solver_store_table(m, eval_join_table(plan->join, t)));
+
+		rows[t] = match[t] == UINT32_MAX ? NULL : source->rows[match[t]];
+	}
+	return rows;
+}
+
+struct by_clusters {
+	struct mvcc *m;
+	const struct plan *plan;
+};
+
+/* The order in which nested loops over the clustered indexes come to the matches. */
+static int compare_matches(const void *a, const void *b, void *ctx)
+{
+	const struct by_clusters *by = ctx;
+	const struct eval_value *const *x = *(const struct eval_value *const *const *)a;
+	const struct eval_value *const *y = *(const struct eval_value *const *const *)b;
+
+	for (uint32_t t = 0; t < eval_join_table_count(by->plan->join); t++) {
+		const struct store_table *table = solver_store_table(by->m, eval_join_table(by->plan->join, t));
+
+		for (uint32_t i = 0; x[t] && y[t] && table->cluster && i < table->cluster->count; i++) {
+			uint32_t c = table->cluster->columns[i];
+			int order = eval_order(&table->def->columns[c].type, &x[t][c], &y[t][c]);
+
+			if (order)
+				return order;
+		}
+	}
+	return 0;
+}
+
+/* A row that matches several times is changed once, by whichever match the server comes to first ("each matching row is
+ * updated once, even if it matches the conditions multiple times": MySQL manual, "UPDATE Statement"). Which that is
+ * depends on the order of the join, so each is tried.  Of more than can be tried, the answer may be right by one of the
+ * others. */
 static bool pick_match(struct mvcc *m, const struct plan *plan, uint32_t number,
 	const uint32_t *matches, size_t match_count, uint32_t row, const struct eval_value **new,
 	bool *changed, struct eval_outcome *outcome)
 {
-	enum { IMAGES_MAX = 8 };
+	enum { IMAGES_MAX = 16 };
 	uint32_t width = eval_join_table_count(plan->join), found = 0, pick;
 	const struct eval_table *def = eval_join_table(plan->join, number);
-	const struct eval_value *images[IMAGES_MAX];
-	bool changes[IMAGES_MAX];
+	const struct eval_value ***of_row = arena_alloc(&m->scratch, (match_count + 1) * sizeof(*of_row));
+	const struct eval_value *images[IMAGES_MAX + 1];
+	bool changes[IMAGES_MAX + 1];
+	size_t count = 0;
 
-	for (size_t i = 0; i < match_count && found < IMAGES_MAX; i++) {
-		const struct eval_value **rows = arena_alloc(&m->scratch, width * sizeof(*rows));
-		const uint32_t *match = matches + i * width;
+	for (size_t i = 0; i < match_count; i++) {
+		if (matches[i * width + number] == row)
+			of_row[count++] = match_rows(m, plan, matches + i * width);
+	}
+	qsort_r(of_row, count, sizeof(*of_row), compare_matches, &(struct by_clusters){m, plan});
+	for (size_t i = 0; i < count && found <= IMAGES_MAX; i++) {
 		uint32_t k = 0;
 
-		if (match[number] != row)
-			continue;
-		for (uint32_t t = 0; t < width; t++) {
-			struct gathered *source = gathered_of(
-				m, solver_store_table(m, eval_join_table(plan->join, t)));
-
-			rows[t] = match[t] == UINT32_MAX ? NULL : source->rows[match[t]];
-		}
-		if (!eval_join_apply(plan->join, &m->store.arena, &m->now.env, &m->source, number, rows,
+		if (!eval_join_apply(plan->join, &m->store.arena, &m->now.env, &m->source, number, of_row[i],
 			    &images[found], &changes[found], outcome))
 			return false;
-		if (outcome->opaque_change) {
-			outcome->status = EVAL_UNSUPPORTED;
-			snprintf(outcome->reason, sizeof(outcome->reason), "%s",
-				reason_text(&m->reasons, REASON_SAME_TIME_ASSIGNED));
-			return false;
-		}
+		if (outcome->opaque_change)
+			return give_up(m, outcome, REASON_SAME_TIME_ASSIGNED);
 		while (k < found && !same_row(def, images[k], images[found]))
 			k++;
 		found += k == found;
 	}
 	pick = choose(m, found);
+	if (pick == IMAGES_MAX)
+		return give_up(m, outcome, REASON_MANY_MATCHES_OF_A_ROW);
 	*new = images[pick];
 	*changed = changes[pick];
 	return true;
