@@ -1247,6 +1247,13 @@ static void view_of_what_goes_on(struct mvcc *m, uint32_t index)
 		 view;
 
 	next = own == SCHEDULE_NONE ? SCHEDULE_NONE : m->schedule->txns[own].goes_on;
+	/* At SERIALIZABLE, too, error 1020 is about rows that changed since then. */
+	if (next != SCHEDULE_NONE && m->store.txns[next + 1].began == STORE_NONE) {
+		struct store_txn *t = &m->store.txns[next + 1];
+
+		TRAIL_SET(&m->store.trail, TXN, t, began, m->store.txns[own + 1].began);
+		TRAIL_SET(&m->store.trail, TXN, t, first_commits, m->store.txns[own + 1].first_commits);
+	}
 	if (next == SCHEDULE_NONE || m->schedule->txns[next].level != LEVEL_REPEATABLE_READ ||
 		m->store.txns[next + 1].view != STORE_NONE || choose_for(m, next + 1, 2) == 0)
 		return;
