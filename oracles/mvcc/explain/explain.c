@@ -363,6 +363,16 @@ static void describe(struct buf *out, struct mvcc *m, enum note_kind kind, uint3
 		add_chain(out, m, table, record, m->now.txn);
 }
 
+/* Of the two levels that a statement after a dead transaction may have, what was noted holds at the one that was tried. */
+static uint8_t level_tried(const struct mvcc *m)
+{
+	if (m->now.txn == STORE_NONE)
+		return LEVEL_READ_COMMITTED; /* final rows, which are of no level */
+	return m->store.txns[m->now.txn].level_unknown && m->now.level != LEVEL_UNKNOWN
+		       ? m->now.level
+		       : m->schedule->txns[m->now.txn - 1].level;
+}
+
 static struct note *add(struct mvcc *m, enum note_kind kind, enum finding_class class)
 {
 	struct note *note;
@@ -373,6 +383,7 @@ static struct note *add(struct mvcc *m, enum note_kind kind, enum finding_class 
 		.stmt = m->now.stmt,
 		.txn = m->now.txn,
 		.other_txn = STORE_NONE,
+		.level = level_tried(m),
 		.class = class};
 	m->noted[kind]++;
 	return note;
@@ -441,6 +452,62 @@ static bool fits_forced(struct mvcc *m, enum forced_read force)
 	return fits;
 }
 
+/* Was a statement under way that ends the transaction? */
+static bool may_be_ending(const struct mvcc *m, uint32_t ending)
+{
+	for (size_t i = 0; i < m->search.in_flight_count; i++) {
+		uint32_t stmt = m->search.in_flight[i], txn = m->schedule->stmts[stmt].txn;
+
+		if (ends_prepared_txn(m, stmt) || (txn != SCHEDULE_NONE && txn + 1 == ending && ends_txn(m, stmt)))
+			return true;
+	}
+	return false;
+}
+
+/* Whose version the answer shows that it should not: the only transaction that is in question.  Another session's transaction is
+ * half of the witness. */
+static uint32_t writer_seen(const struct mvcc *m, enum finding_class class)
+{
+	bool dirty = class == CLASS_DIRTY_READ || class == CLASS_G_SINGLE;
+	uint32_t view = m->store.txns[m->now.txn].view, found = STORE_NONE;
+
+	if (!dirty && (class != CLASS_UNSTABLE_SNAPSHOT || view == STORE_NONE))
+		return STORE_NONE;
+	for (uint32_t t = 0; t < m->now.plan->table_count; t++) {
+		const struct store_table *table = &m->store.tables[m->now.plan->tables[t]];
+
+		for (uint32_t r = 0; r < table->count; r++) {
+			const struct store_version *v =
+				dirty ? table->records[r]->newest
+				      : store_current(&m->store, table->records[r], m->now.txn);
+
+			if (!v || !v->txn || v->txn == m->now.txn || v->txn == found ||
+				(dirty ? !store_is_active(&m->store, v->txn)
+				       : m->store.txns[v->txn].commit_no <= view))
+				continue;
+			if (found != STORE_NONE)
+				return STORE_NONE;
+			found = v->txn;
+		}
+	}
+	return found;
+}
+
+/* The answer fits rows that were not committed.  Where their writer's COMMIT was under way, it may have read them
+ * committed, and something else is wrong in that order: a locking read of a row that changed after the read view was
+ * made, where snapshot isolation promises error 1020. */
+static enum finding_class class_of_dirty(const struct mvcc *m)
+{
+	uint32_t writer = writer_seen(m, CLASS_DIRTY_READ);
+
+	if (writer == STORE_NONE || !may_be_ending(m, writer))
+		return CLASS_DIRTY_READ;
+	return read_mode_of(m) == READ_CURRENT && m->now.engine == ENGINE_INNODB_SI &&
+			       m->now.level == LEVEL_REPEATABLE_READ && m->store.txns[m->now.txn].view != STORE_NONE
+		       ? CLASS_G_SINGLE
+		       : CLASS_WRONG_RESULT;
+}
+
 static enum finding_class class_of_result(struct mvcc *m)
 {
 	if (read_mode_of(m) == READ_SNAPSHOT) {
@@ -449,9 +516,11 @@ static enum finding_class class_of_result(struct mvcc *m)
 		if (m->now.level == LEVEL_REPEATABLE_READ && fits_forced(m, FORCE_CURRENT))
 			return CLASS_UNSTABLE_SNAPSHOT;
 		if (fits_forced(m, FORCE_DIRTY))
-			return CLASS_DIRTY_READ;
-	} else if (read_mode_of(m) == READ_CURRENT && fits_forced(m, FORCE_DIRTY)) {
-		return CLASS_DIRTY_READ;
+			return class_of_dirty(m);
+	} else if (read_mode_of(m) == READ_CURRENT && !(m->now.plan->lock && m->now.plan->lock->wait == SQL_LOCK_NOWAIT) &&
+		   fits_forced(m, FORCE_DIRTY)) {
+		/* NOWAIT that met a lock and told no error may have ended there: MYSQL-nowait-count. */
+		return class_of_dirty(m);
 	}
 	if (m->now.plan->single && compare_has_duplicates(m, &m->search.mismatch.expected,
 					   schedule_result(m->schedule, &m->schedule->stmts[m->search.mismatch.stmt])))
@@ -769,43 +838,7 @@ static bool data_alone(const struct mvcc *m, enum finding_class class)
  * elsewhere, where an unrecorded session may be the reason. */
 static bool perhaps_released(const struct mvcc *m)
 {
-	for (size_t i = 0; m->search.mismatch.kind == MISMATCH_LOCK && i < m->search.in_flight_count; i++) {
-		uint32_t stmt = m->search.in_flight[i], txn = m->schedule->stmts[stmt].txn;
-
-		if (ends_prepared_txn(m, stmt) ||
-			(txn != SCHEDULE_NONE && txn + 1 == m->search.mismatch.other_txn && ends_txn(m, stmt)))
-			return true;
-	}
-	return false;
-}
-
-/* Whose version the answer shows that it should not: the only transaction that is in question.  Another session's transaction is
- * half of the witness. */
-static uint32_t writer_seen(const struct mvcc *m, enum finding_class class)
-{
-	bool dirty = class == CLASS_DIRTY_READ;
-	uint32_t view = m->store.txns[m->now.txn].view, found = STORE_NONE;
-
-	if (!dirty && (class != CLASS_UNSTABLE_SNAPSHOT || view == STORE_NONE))
-		return STORE_NONE;
-	for (uint32_t t = 0; t < m->now.plan->table_count; t++) {
-		const struct store_table *table = &m->store.tables[m->now.plan->tables[t]];
-
-		for (uint32_t r = 0; r < table->count; r++) {
-			const struct store_version *v =
-				dirty ? table->records[r]->newest
-				      : store_current(&m->store, table->records[r], m->now.txn);
-
-			if (!v || !v->txn || v->txn == m->now.txn || v->txn == found ||
-				(dirty ? !store_is_active(&m->store, v->txn)
-				       : m->store.txns[v->txn].commit_no <= view))
-				continue;
-			if (found != STORE_NONE)
-				return STORE_NONE;
-			found = v->txn;
-		}
-	}
-	return found;
+	return m->search.mismatch.kind == MISMATCH_LOCK && may_be_ending(m, m->search.mismatch.other_txn);
 }
 
 void note_mismatch(struct mvcc *m)
@@ -830,6 +863,11 @@ void note_mismatch(struct mvcc *m)
 		note->traits = note_traits(m, NOTE_MISMATCH, STORE_NONE, m->search.mismatch.record);
 	note->answer = answer_of(m);
 	describe_mismatch(&text, m);
+	if (m->search.mismatch.kind == MISMATCH_RESULT && class == CLASS_G_SINGLE) {
+		buf_add_char(&text, ' ');
+		add_txn(&text, m, note->other_txn);
+		buf_add_str(&text, " was committing: after its commit the row had changed since the snapshot, and error 1020 was due.");
+	}
 	note->by_unrecorded_writer = m->unrecorded_writers && (data_alone(m, class) || perhaps_released(m));
 	if (note->by_unrecorded_writer)
 		buf_add_str(&text, " Was every session recorded that writes these tables? A session that "

@@ -196,8 +196,7 @@ void notes_report(struct mvcc *m)
 
 	for (size_t i = 0; i < m->note_count; i++) {
 		const struct note *note = &m->notes[i];
-		uint8_t level = note->txn == STORE_NONE ? LEVEL_READ_COMMITTED
-							: m->schedule->txns[note->txn - 1].level;
+		uint8_t level = note->txn == STORE_NONE ? LEVEL_READ_COMMITTED : note->level;
 		const char *rule = NULL;
 		enum severity severity = kinds[note->kind].suspicion || note->by_unrecorded_writer
 						 ? SEVERITY_SUSPICION

@@ -33,6 +33,7 @@ struct note {
 	uint32_t kind; /* enum note_kind */
 	uint32_t stmt, txn, other_txn;
 	uint32_t traits; /* enum finding_trait */
+	uint8_t level;   /* that the solver took the transaction to have; the trace may not tell which of two */
 	uint32_t table;
 	struct store_record *record;
 	enum finding_class class; /* NOTE_MISMATCH */
