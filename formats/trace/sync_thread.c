@@ -13,8 +13,8 @@
 #include "base/mem.h"
 #include "trace/writer_internal.h"
 
-/* Of rotated segments: each has a descriptor. */
-enum { SYNC_REQUESTS_MAX = 8 };
+/* Of rotated segments that wait: each has a descriptor, and the end of the recording waits for all. */
+enum { SYNC_REQUESTS_MAX = 2 };
 
 /* The segment is the background thread's, which may be making the next one by now. */
 static bool run_request(const struct sync_request *request, struct err *err)
@@ -173,13 +173,21 @@ void syncing_ask(struct trace_writer *writer, bool close)
 		pthread_mutex_unlock(&writer->lock);
 		return;
 	}
-	while (writer->sync_count >= SYNC_REQUESTS_MAX)
-		pthread_cond_wait(&writer->sync_done, &writer->lock);
 	request_add_locked(writer, segment->fd, segment->path)->close = close;
 	pthread_mutex_unlock(&writer->lock);
 	segment->unsynced = false;
 	if (close)
 		segment->fd = -1;
+}
+
+bool syncing_is_behind(struct trace_writer *writer)
+{
+	bool behind;
+
+	pthread_mutex_lock(&writer->lock);
+	behind = writer->sync_count > SYNC_REQUESTS_MAX;
+	pthread_mutex_unlock(&writer->lock);
+	return behind;
 }
 
 bool syncing_failed(struct trace_writer *writer, struct err *err)

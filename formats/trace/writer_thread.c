@@ -375,7 +375,7 @@ static bool rotation_due(struct trace_writer *writer, const struct block *block)
 	uint64_t limit = writer->options.segment_size_max;
 	bool wanted;
 
-	if (!writer->directory || writer->segment.records == 0)
+	if (!writer->directory || writer->segment.records == 0 || syncing_is_behind(writer))
 		return false;
 	pthread_mutex_lock(&writer->lock);
 	wanted = writer->rotate_wanted;

@@ -612,6 +612,9 @@ static enum exit_status close_trace(
 	struct trace_writer_stats stats;
 	struct err err;
 
+	trace_writer_stats(proxy->writer, &stats);
+	if (stats.sync_late_ns && proxy->say)
+		proxy->say("waiting for the disk");
 	if (!trace_writer_end(proxy->writer, &stats, &err))
 		status = fail(&err);
 	if (proxy->say)

@@ -288,7 +288,8 @@ const struct option_def proxy_option_table[] = {
 		.argument = "SIZE",
 		OPTION_SIZE(struct proxy_options, segment_size),
 		.preset = "0, one file",
-		.help = "begin a new segment of the trace past this size"},
+		.help = "begin a new segment of the trace past this size; later while the disk has not "
+			"taken the ones before"},
 	{.name = "max-total",
 		.argument = "SIZE",
 		OPTION_SIZE(struct proxy_options, total_size),

@@ -267,13 +267,16 @@ static void say_trouble(const struct proxy *proxy, struct trace_writer_stats *to
 	else if (!now.late_ns && now.late_ns_max > told->late_ns_max)
 		proxy->say("the disk was slow: records waited for up to %llu ms",
 			(unsigned long long)now.late_ns_max / 1000000u);
-	if (now.sync_late_ns && !told->sync_late_ns)
+	/* A disk that stays so is not reported with each sync. */
+	if (now.sync_late_ns > 2 * told->sync_late_ns_max && !told->sync_late_ns)
 		proxy->say("the disk is slow: a sync takes since %llu ms; what was recorded meanwhile "
 			   "outlives a kill of the recorder, not a loss of power",
 			(unsigned long long)now.sync_late_ns / 1000000u);
-	else if (!now.sync_late_ns && now.sync_late_ns_max > told->sync_late_ns_max)
+	else if (!now.sync_late_ns && now.sync_late_ns_max > 2 * told->sync_late_ns_max)
 		proxy->say("the disk was slow: a sync took %llu ms",
 			(unsigned long long)now.sync_late_ns_max / 1000000u);
+	if (now.sync_late_ns_max <= 2 * told->sync_late_ns_max)
+		now.sync_late_ns_max = told->sync_late_ns_max;
 	*told = now;
 }
 

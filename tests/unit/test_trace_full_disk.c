@@ -572,6 +572,51 @@ START_TEST(records_that_wait_too_long_are_told)
 }
 END_TEST
 
+/* ... nor must the syncs of rotated segments: the last one goes on until the disk has caught up. */
+START_TEST(rotation_does_not_wait_for_syncs)
+{
+	struct trace_writer_options options;
+	struct trace_writer_stats stats;
+	struct trace_producer *producer;
+	struct trace_writer *writer;
+	struct trace_io io;
+	struct gate gate;
+	char *dir = temp_dir(), *path = temp_path(dir, "trace");
+	uint64_t tries = 0;
+
+	gate_init(&gate, &io);
+	gate.sync_waits = true;
+	trace_writer_defaults(&options);
+	options.flush_interval_ms = 1;
+	options.sync_interval_ms = 600000;
+	options.block_size = 256;
+	options.segment_size_max = 4096;
+	options.compression_level = 0;
+	options.io = &io;
+	writer = open_writer(path, &options);
+	producer = trace_producer_open(writer);
+	for (uint64_t i = 0; i < 2000; i++)
+		numbered_emit(producer, 0, i);
+	trace_producer_flush(producer);
+	do {
+		usleep(100);
+		trace_writer_stats(writer, &stats);
+	} while (stats.records < 2000 && tries++ < 100000);
+	ck_assert_uint_lt(tries, 100000);
+	ck_assert_uint_lt(stats.segments, 8);
+	ck_assert_uint_gt(stats.segments, 1);
+	pthread_mutex_lock(&gate.lock);
+	gate.sync_waits = false;
+	pthread_cond_broadcast(&gate.opened);
+	pthread_mutex_unlock(&gate.lock);
+	trace_producer_close(producer);
+	close_writer(writer);
+	ck_assert_uint_eq(notes_in(path), 2000);
+	free(path);
+	temp_dir_remove(dir);
+}
+END_TEST
+
 static void await_durable(struct trace_writer *writer, uint64_t ticket, bool *kept)
 {
 	uint64_t tries = 0;
@@ -689,7 +734,7 @@ START_TEST(tickets_of_lost_records_are_not_kept)
 }
 END_TEST
 
-UNIT_MAIN("trace_full_disk", tickets_wait_for_the_sync, tickets_of_lost_records_are_not_kept, failing_last_sync_takes_the_footer_away,
+UNIT_MAIN("trace_full_disk", rotation_does_not_wait_for_syncs, tickets_wait_for_the_sync, tickets_of_lost_records_are_not_kept, failing_last_sync_takes_the_footer_away,
 	writing_goes_on_while_a_sync_waits, records_that_wait_too_long_are_told, drop_policy_tells_how_much, wait_policy_waits_then_drops, stop_policy_stops,
 	wait_policy_tells_of_waiting, short_writes_are_completed, full_disk_with_room_again,
 	full_disk_leaves_a_readable_trace, failing_sync_stops)
