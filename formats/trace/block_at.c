@@ -134,8 +134,7 @@ static bool read_frame(struct trace_blocks *blocks, const struct slot *slot, str
 static bool fill_slot(struct trace_blocks *blocks, struct slot *slot, struct err *err)
 {
 	struct span body;
-	unsigned long long content;
-	size_t n;
+	size_t content, n;
 
 	if (!read_frame(blocks, slot, err))
 		return false;
@@ -145,11 +144,9 @@ static bool fill_slot(struct trace_blocks *blocks, struct slot *slot, struct err
 		buf_add_span(&slot->bytes, body);
 		return true;
 	}
-	content = ZSTD_getFrameContentSize(body.ptr, body.len);
-	if (content == ZSTD_CONTENTSIZE_ERROR || content == ZSTD_CONTENTSIZE_UNKNOWN || content > TRACE_BLOCK_RAW_MAX)
+	if (frame_content_size((const unsigned char *)blocks->frame.data, blocks->frame.len, &content))
 		return changed(blocks, slot->segment, err);
-	n = ZSTD_decompressDCtx(
-		blocks->zstd, buf_reserve(&slot->bytes, (size_t)content), (size_t)content, body.ptr, body.len);
+	n = ZSTD_decompressDCtx(blocks->zstd, buf_reserve(&slot->bytes, content), content, body.ptr, body.len);
 	if (ZSTD_isError(n) || n != content)
 		return changed(blocks, slot->segment, err);
 	slot->bytes.len = n;

@@ -12,7 +12,8 @@
  *             crc           4 bytes, big-endian: CRC-32C of the ext type byte, then (since version
  *                           2) of the marker, then of all payload bytes after this field
  *             record count  4 bytes, big-endian, the block record included
- *             body          records, as they are or as one zstd frame that states its content size
+ *             body          records, as they are or as one zstd frame that states its content size,
+ *                           at most 64 times the block's
  * The first record of a body is the block record (kind 0).
  *
  * marker := 89 49 54 52 0d 0a 1a 0a, then 8 random bytes a file.  The fixed half finds blocks even
@@ -39,6 +40,9 @@ enum {
 	TRACE_BLOCK_SIZE_DEFAULT = 128 * 1024,
 	TRACE_BLOCK_STORED_MAX = 80 * 1024 * 1024,      /* one record may be a 64 MB statement */
 	TRACE_BLOCK_RAW_MAX = 80 * 1024 * 1024,
+	/* A block becomes at most so many times as large when it is decompressed.  What would shrink
+	 * further is stored as it is: else some kilobytes name the memory that a reader takes. */
+	TRACE_RATIO_MAX = 64,
 };
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace/frame.h"
 
+#include <zstd.h>
+
 #include "base/crc32c.h"
 #include "trace/format.h"
 #include "trace/msgpack_cursor.h"
@@ -14,6 +16,23 @@ uint32_t frame_checksum(const unsigned char *frame, size_t size, uint32_t versio
 	if (version >= TRACE_VERSION_MARKER_CHECKED)
 		crc = crc32c(crc, frame + TRACE_EXT_HEAD_SIZE, TRACE_MARKER_SIZE);
 	return crc32c(crc, frame + HEAD_SIZE - 4, size - HEAD_SIZE + 4);
+}
+
+const char *frame_content_size(const unsigned char *frame, size_t size, size_t *content)
+{
+	const unsigned char *body = frame + HEAD_SIZE;
+	unsigned long long stated = ZSTD_getFrameContentSize(body, size - HEAD_SIZE);
+
+	if (stated == ZSTD_CONTENTSIZE_ERROR || stated == ZSTD_CONTENTSIZE_UNKNOWN)
+		return "a block's compressed data is malformed";
+	if (stated > TRACE_BLOCK_RAW_MAX)
+		return "a block claims to be larger than any block may be";
+	if (stated > (unsigned long long)size * TRACE_RATIO_MAX)
+		return "a block claims to have shrunk more than any block may";
+	if (ZSTD_findFrameCompressedSize(body, size - HEAD_SIZE) != size - HEAD_SIZE)
+		return "a block's compressed data is not one whole frame";
+	*content = (size_t)stated;
+	return NULL;
 }
 
 bool frame_is_sound(const unsigned char *frame, size_t size, uint32_t version)

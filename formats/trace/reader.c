@@ -445,22 +445,18 @@ static const char *body_decode(
 	struct trace_reader *reader, const unsigned char *frame, size_t size, struct span *body)
 {
 	const size_t head = TRACE_EXT_HEAD_SIZE + TRACE_BLOCK_HEAD_SIZE;
-	unsigned long long content;
-	size_t n;
+	const char *cause;
+	size_t content, n;
 
 	*body = span_of(frame + head, size - head);
 	if (frame[5] == TRACE_EXT_RAW)
 		return NULL;
-	content = ZSTD_getFrameContentSize(body->ptr, body->len);
-	if (content == ZSTD_CONTENTSIZE_ERROR || content == ZSTD_CONTENTSIZE_UNKNOWN)
-		return "a block's compressed data is malformed";
-	if (content > TRACE_BLOCK_RAW_MAX)
-		return "a block claims to be larger than any block may be";
-	if (ZSTD_findFrameCompressedSize(body->ptr, body->len) != body->len)
-		return "a block's compressed data is not one whole frame";
+	cause = frame_content_size(frame, size, &content);
+	if (cause)
+		return cause;
 	buf_clear(&reader->raw);
-	n = ZSTD_decompressDCtx(reader->zstd, buf_reserve(&reader->raw, (size_t)content),
-		(size_t)content, body->ptr, body->len);
+	n = ZSTD_decompressDCtx(reader->zstd, buf_reserve(&reader->raw, content), content, body->ptr,
+		body->len);
 	if (ZSTD_isError(n) || n != content)
 		return "a block cannot be decompressed";
 	reader->raw.len = n;

@@ -260,6 +260,8 @@ static bool worth_trying(struct segment_codec *codec)
 static bool did_shrink(struct segment_codec *codec, size_t before, size_t after)
 {
 	codec->left_alone = 0;
+	if (!ZSTD_isError(after) && before > (FRAME_HEAD_SIZE + after) * TRACE_RATIO_MAX)
+		return false; /* no reader takes it */
 	if (!ZSTD_isError(after) && after < before - before / codec->saving_min) {
 		codec->leave_alone = 0;
 		return true;

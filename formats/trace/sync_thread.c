@@ -14,7 +14,7 @@
 #include "trace/writer_internal.h"
 
 /* Of rotated segments that wait: each has a descriptor, and the end of the recording waits for all. */
-enum { SYNC_REQUESTS_MAX = 2 };
+enum { SYNC_REQUESTS_MAX = 8 };
 
 /* The segment is the background thread's, which may be making the next one by now. */
 static bool run_request(const struct sync_request *request, struct err *err)
@@ -180,14 +180,12 @@ void syncing_ask(struct trace_writer *writer, bool close)
 		segment->fd = -1;
 }
 
-bool syncing_is_behind(struct trace_writer *writer)
+bool syncing_is_behind_locked(struct trace_writer *writer)
 {
-	bool behind;
-
-	pthread_mutex_lock(&writer->lock);
-	behind = writer->sync_count > SYNC_REQUESTS_MAX;
-	pthread_mutex_unlock(&writer->lock);
-	return behind;
+	/* --max-total is kept, at the price of records that wait. */
+	while (writer->options.total_size_max && writer->sync_count >= SYNC_REQUESTS_MAX)
+		pthread_cond_wait(&writer->sync_done, &writer->lock);
+	return writer->sync_count >= SYNC_REQUESTS_MAX;
 }
 
 bool syncing_failed(struct trace_writer *writer, struct err *err)

@@ -227,8 +227,9 @@ static inline uint64_t syncing_bound_ns(const struct trace_writer *writer)
 void *syncing_thread(void *arg);
 /* Has the segment synced without waiting for it.  close: it is rotated, and its descriptor goes. */
 void syncing_ask(struct trace_writer *writer, bool close);
-/* More rotated segments wait than should: the segment goes on until the disk has caught up. */
-bool syncing_is_behind(struct trace_writer *writer);
+/* As many rotated segments wait as may: the next one goes on until the disk has caught up.  Waits for
+ * that instead where the trace has a limit in all, which such a segment would break. */
+bool syncing_is_behind_locked(struct trace_writer *writer);
 /* Has the folder synced, in which a segment was made. */
 void syncing_ask_folder(struct trace_writer *writer);
 /* Sees to the tickets of what is written by now; with writer->lock held, by the background thread. */

@@ -373,19 +373,21 @@ static bool rotate(struct trace_writer *writer)
 static bool rotation_due(struct trace_writer *writer, const struct block *block)
 {
 	uint64_t limit = writer->options.segment_size_max;
-	bool wanted;
+	bool due;
 
-	if (!writer->directory || writer->segment.records == 0 || syncing_is_behind(writer))
+	if (!writer->directory || writer->segment.records == 0)
 		return false;
 	pthread_mutex_lock(&writer->lock);
-	wanted = writer->rotate_wanted;
-	writer->rotate_wanted = false;
-	pthread_mutex_unlock(&writer->lock);
 	/* Some room for the footer. */
-	return wanted ||
-	       (limit && writer->segment.offset + segment_block_size_max(block->body.len) + 512 +
-					 32 * (uint64_t)writer->segment.run_count >
-				 limit);
+	due = writer->rotate_wanted ||
+	      (limit && writer->segment.offset + segment_block_size_max(block->body.len) + 512 +
+					32 * (uint64_t)writer->segment.run_count >
+				limit);
+	due = due && !syncing_is_behind_locked(writer);
+	if (due)
+		writer->rotate_wanted = false;
+	pthread_mutex_unlock(&writer->lock);
+	return due;
 }
 
 /* ---- its loop ---- */

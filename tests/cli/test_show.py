@@ -8,7 +8,7 @@ import subprocess
 import unicodedata
 
 from run import ISOTRACE, environment, golden, isotrace, scratch
-from tracefile import MONO, Trace, demo, pack
+from tracefile import MONO, Trace, demo, filler, pack
 import tap
 
 DEMO = scratch("demo.itr")
@@ -368,7 +368,7 @@ def test_json_has_every_field():
 def test_results_wait_for_their_statement_only_so_far():
     path = scratch("held.itr")
     t = Trace()
-    big = "y" * 1_000_000
+    big = filler(1_000_000)
     for part in range(40):
         t.add("result", 5, session=1, number=1, part=part, last=part == 39, rows=[[big]])
     t.add("stmt", 6, session=1, number=1, text="select wanted", command=3, result_sets=1)
@@ -427,9 +427,9 @@ def test_nasty_paths_in_messages():
 def test_huge_fields():
     path = scratch("huge.itr")
     t = Trace()
-    huge = "select " + "x" * 20_000_000
+    huge = "select " + filler(20_000_000)
     t.stmt(1, 1, huge, 10, error=1064, error_text=huge)
-    t.stmt(1, 2, " " * 20_000_000 + "select 2", 50)
+    t.stmt(1, 2, " " * 1_000_000 + filler(20_000_000, " ") + "select 2", 50)
     t.add("note", text=huge)
     t.write(path)
     text = show(path, columns=100).expect().out

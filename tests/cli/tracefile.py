@@ -5,8 +5,10 @@
 Times, marker and block borders are the test's to choose, so that the output of a command can be
 compared byte by byte.  The order of a record's fields is taken from formats/trace/record.h.
 """
+import base64
 import ctypes
 import os
+import random
 import re
 import struct
 
@@ -64,6 +66,15 @@ def compress(data):
     out = ctypes.create_string_buffer(size)
     size = library.ZSTD_compress(out, size, data, len(data), 1)
     return out.raw[:size]
+
+
+def filler(size, letter="x"):
+    """Text that shrinks, and no further than a block may."""
+    noise = random.Random(size)
+    out = []
+    for _ in range(size // 16384 + 1):
+        out.append(letter * (16384 - 600) + base64.b64encode(noise.randbytes(450)).decode())
+    return "".join(out)[:size]
 
 
 def pack(value):

@@ -60,13 +60,15 @@ static const struct eval_value *decode_row(struct arena *arena, struct span colu
 	struct span recorded, struct value *values, const struct eval_type *types, uint32_t width,
 	bool *undecided)
 {
-	struct eval_value *row = arena_alloc(arena, (width + 1) * sizeof(*row));
 	size_t told = execution_row(recorded, values, width);
+	struct eval_value *row;
 
 	if (told != width) {
 		*undecided |= told == SIZE_MAX;
 		return NULL;
 	}
+	/* Only now: rows without values would each name the memory of a wide table's. */
+	row = arena_alloc(arena, (width + 1) * sizeof(*row));
 	for (uint32_t c = 0; c < width; c++) {
 		if (!eval_from_trace(arena, &types[c], &values[c], &row[c]) ||
 			(row[c].kind == EVAL_STRING &&
