@@ -135,6 +135,10 @@ static void promise_text(struct buf *out, const struct judged *judged, const str
 			judged->contract.name, level);
 		return;
 	}
+	if (f->class == CLASS_WRONG_SQL) {
+		buf_add_str(out, "  Right answers. No level is in question: alone, too, the statement would be wrong.\n");
+		return;
+	}
 	buf_printf(out, "  By the contract %s ", judged->contract.name);
 	switch (f->severity) {
 	case SEVERITY_APPLICATION:

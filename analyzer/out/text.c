@@ -74,6 +74,20 @@ static void weaker_text(struct buf *out, const struct page *page, const struct p
 	buf_release(&line);
 }
 
+/* Isolation was kept, or broken elsewhere; the verdict says violated all the same. */
+static void wrong_sql_text(struct buf *out, const struct page *page, uint64_t count)
+{
+	struct buf line = BUF_INIT;
+
+	if (!count)
+		return;
+	buf_add_str(&line, "wrong SQL: ");
+	text_add_counted(&line, count, "answer", "answers");
+	buf_add_str(&line, " that would be wrong without any other session, too; no matter of isolation");
+	draw_hanging(out, page, "           ", buf_span(&line));
+	buf_release(&line);
+}
+
 static void promises_text(struct buf *out, const struct page *page,
 	const struct verdict_context *context, const struct verdict *verdict)
 {
@@ -112,6 +126,7 @@ static void promises_text(struct buf *out, const struct page *page,
 		if (promise.weaker)
 			weaker_text(out, page, &promise);
 	}
+	wrong_sql_text(out, page, count_wrong_sql(verdict));
 }
 
 /* Of those that hold the strongest, of those that fail the weakest: the rest follows. */

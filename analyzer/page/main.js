@@ -7,7 +7,7 @@ function promisesTable(trace) {
   const counts = (level, name, severity) => check.findings.filter((f) => f.level === level && f.class === name && f.severity === severity).reduce((n, f) => n + 1 + (f.similar || 0), 0);
   return el("table", { class: "promises" }, el("thead", null, el("tr", null, ...["level", "transactions", "the contract was", "it forbids"].map((h) => el("th", { scope: "col" }, h)))),
     el("tbody", null, ...promises.map((p) => el("tr", null, el("th", { scope: "row" }, p.level), el("td", { class: "num", "data-word": Number(p.transactions) === 1 ? " transaction" : " transactions" }, count(p.transactions)), el("td", null, badge(p.answer), p.not_serializable ? el("p", { class: "callout" }, `This is not serializable: the contract allows write skew at this level (rule ${p.not_serializable}).`) : null),
-      el("td", null, el("span", { class: "phenomena" }, ...unique([...p.forbids, ...check.findings.filter((f) => f.level === p.level && f.severity === "violation").map((f) => f.class)]).map((name) => {
+      el("td", null, el("span", { class: "phenomena" }, ...unique([...p.forbids, ...check.findings.filter((f) => f.level === p.level && f.severity === "violation" && f.class !== "wrong-sql").map((f) => f.class)]).map((name) => {
         const n = counts(p.level, name, "violation");
         return n ? el("span", { class: "phenomenon broken" }, `✗ ${name} × ${count(n)}`) : el("span", { class: "phenomenon" }, name);
       })),
@@ -28,13 +28,16 @@ function levelsBlock(check) {
 
 function verdictSentence(check) {
   const n = { violation: 0, application: 0, suspicion: 0, documented: 0, compat: 0 };
-  for (const f of check.findings) n[f.severity] += 1 + (f.similar || 0);
+  let wrongSql = 0;
+  for (const f of check.findings)
+    if (f.class === "wrong-sql" && f.severity === "violation") wrongSql += 1 + (f.similar || 0);
+    else n[f.severity] += 1 + (f.similar || 0);
   if (check.verdict === "anomalies")
     return `${plural(n.application, "place")} of the application's code ${n.application === 1 ? "relies" : "rely"} on more than the isolation level gives${n.suspicion ? `; ${plural(n.suspicion, "more")} possibly` : ""}. No promise of the server was found broken.`;
-  const parts = [n.violation ? plural(n.violation, "violation") : null, n.suspicion ? plural(n.suspicion, "suspicion") : null,
+  const parts = [n.violation ? plural(n.violation, "violation") : null, wrongSql ? `${plural(wrongSql, "answer")} that would be wrong without any other session, too (no matter of isolation)` : null, n.suspicion ? plural(n.suspicion, "suspicion") : null,
     n.documented ? `${count(n.documented)} documented` : null].filter(Boolean);
   if (check.verdict === "violated")
-    return n.violation ? `${parts.join(", ")}.` : `A level that was asked for does not hold. ${parts.join(", ")}`;
+    return n.violation || wrongSql ? `${parts.join(", ")}.` : `A level that was asked for does not hold. ${parts.join(", ")}`;
   if (check.verdict === "ok") return `${parts.length ? `No violation; ${parts.join(", ")}` : "Nothing was found"}, on complete evidence.`;
   return `No violation was found, but the evidence is incomplete: ${plural(check.coverage.undecided, "statement")} undecided, ${count(check.coverage.unsupported)} unsupported.`;
 }

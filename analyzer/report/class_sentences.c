@@ -44,6 +44,8 @@ static const char *const meanings[FINDING_CLASS_COUNT] = {
 	[CLASS_DIRTY_READ] = "A statement read what another transaction had not committed.",
 	[CLASS_WRONG_RESULT] = "A statement's rows are not those that any order of the recorded "
 			 "statements can give.",
+	[CLASS_WRONG_SQL] = "A statement's rows do not follow from any rows that its tables have had: it would be as wrong "
+			    "alone. No matter of isolation.",
 	[CLASS_WRONG_ERROR] = "A statement failed where it should have succeeded, or the other way "
 			"round, or with another error.",
 	[CLASS_MISSING_LOCK] = "Two transactions held locks on one row that exclude each other.",

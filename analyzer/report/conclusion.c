@@ -94,6 +94,19 @@ static bool is_promised(const struct verdict_context *context, const char *name)
 	return false;
 }
 
+uint64_t count_wrong_sql(const struct verdict *verdict)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < verdict->finding_count; i++) {
+		const struct finding *f = &verdict->findings[i];
+
+		if (f->class == CLASS_WRONG_SQL && f->severity == SEVERITY_VIOLATION)
+			count += 1 + f->similar;
+	}
+	return count;
+}
+
 bool promise_next(const struct verdict_context *context, const struct verdict *verdict,
 	struct promise *promise)
 {
@@ -115,7 +128,7 @@ bool promise_next(const struct verdict_context *context, const struct verdict *v
 		for (size_t i = 0; i < verdict->finding_count; i++) {
 			const struct finding *f = &verdict->findings[i];
 
-			if (f->severity != SEVERITY_VIOLATION)
+			if (f->severity != SEVERITY_VIOLATION || f->class == CLASS_WRONG_SQL)
 				continue;
 			/* Wrong final rows belong to no transaction: to the only level, or to any. */
 			if (!is_promised(context, f->level)) {

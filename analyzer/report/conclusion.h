@@ -67,6 +67,8 @@ struct promise {
 };
 
 /* The levels that were used, weakest first; start with {0}.  False: no more. */
+/* Answers that are wrong, and no matter of isolation: no promise of a level is broken by them. */
+uint64_t count_wrong_sql(const struct verdict *verdict);
 bool promise_next(const struct verdict_context *context, const struct verdict *verdict,
 	struct promise *promise) MUST_CHECK;
 const char *promise_answer_name(enum promise_answer answer);

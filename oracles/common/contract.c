@@ -230,7 +230,8 @@ enum severity contract_judge(
 {
 	const struct contract_level *l =
 		&contract->levels[level < CONTRACT_LEVELS ? level : LEVEL_UNKNOWN];
-	uint64_t bit = (uint64_t)1 << class;
+	/* Who promises right results promises them of statements that run alone, too. */
+	uint64_t bit = (uint64_t)1 << (class == CLASS_WRONG_SQL ? CLASS_WRONG_RESULT : class);
 
 	*rule = NULL;
 	if (bit & l->forbids)

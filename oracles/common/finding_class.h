@@ -69,7 +69,8 @@
 	X(CLASS_SPLIT_STATEMENT, "split-statement")                                            \
 	X(CLASS_SPLIT_STATEMENT_GAP, "split-statement-gap")                                    \
 	X(CLASS_WRITE_SKEW, "write-skew")                                                      \
-	X(CLASS_WRONG_ERROR, "wrong-error")
+	X(CLASS_WRONG_ERROR, "wrong-error")                                                    \
+	X(CLASS_WRONG_SQL, "wrong-sql")
 
 enum finding_class {
 #define X(class, name) class,

@@ -3,7 +3,10 @@
 
 void finding_print_kind(const struct finding *f, struct buf *out)
 {
-	buf_printf(out, "%s %s %s %s", finding_oracle_name(f->oracle), finding_name(f), severity_name(f->severity),
+	/* A wrong result may turn out to be no matter of isolation when the case gets smaller: it is the same fault. */
+	const char *name = f->class == CLASS_WRONG_SQL ? finding_class_name(CLASS_WRONG_RESULT) : finding_name(f);
+
+	buf_printf(out, "%s %s %s %s", finding_oracle_name(f->oracle), name, severity_name(f->severity),
 		f->level ? f->level : "-");
 }
 

@@ -55,6 +55,7 @@ struct mvcc {
 	struct loose_end *loose_ends;
 	size_t loose_end_count;
 	struct reasons reasons;
+	uint64_t wrong_sql_work; /* statements looked at (explain/wrong_sql.c) */
 
 	struct catalog catalog;
 

@@ -77,13 +77,49 @@ def test_what_events_may_have_done_is_no_violation():
 
 def test_rows_of_a_cursor_come_later():
     """COM_STMT_EXECUTE that opens a cursor answers without rows; they come with COM_STMT_FETCH."""
-    for status, expected in ((0x02 | 0x40, []), (0x02, ["wrong-result"])):
+    for status, expected in ((0x02 | 0x40, []), (0x02, ["wrong-sql"])):
         t = overlapping()
         t.stmt(1, 1, "select * from t", 1000, txn=1, rows=[], status=status)
         t.add("txn", 1100, session=1, txn=1, event=1, number=1, level=3, outcome=1, autocommit=True,
               begin=tracefile.MONO + 1000_000, reason="autocommit")
         found = verdict_of(t, "--all-sessions")
         assert [x["class"] for x in found["findings"]] == expected, found
+
+
+def one_answer(text, rows, writes=(), under_way=False):
+    """The class of what is found when T2 has done `writes` (text, affected) before T1 asks `text`, or commits beside it."""
+    t = overlapping()
+    for number, (write, affected) in enumerate(writes):
+        t.stmt(2, number + 1, write, 200 + 100 * number, 250 + 100 * number, txn=2, affected=affected)
+    sent = {"begin_seq": t.next_seq()} if under_way else {}
+    if writes:
+        t.stmt(2, 9, "commit", 800, 1050 if under_way else 900)
+        t.add("txn", 1050 if under_way else 900, session=2, txn=2, event=1, number=9, level=3, outcome=1,
+              begin=tracefile.MONO + 200_000, reason="commit")
+    t.stmt(1, 1, text, 1000, 1100, txn=1, rows=rows, **sent)
+    t.add("txn", 1100, session=1, txn=1, event=1, number=1, level=3, outcome=1, autocommit=True,
+          begin=tracefile.MONO + 1000_000, reason="autocommit")
+    return judge(t)
+
+
+def test_an_answer_that_no_rows_explain_is_no_matter_of_isolation():
+    """wrong-sql needs that no set of rows which the tables ever had gives the answer (explain/wrong_sql.c)."""
+    insert, delete = ("insert into t values (3,30)", 1), ("delete from t where a = 2", 1)
+    # Nothing was written, or only whole rows, and no set of them has this count or maximum.
+    assert one_answer("select count(*) from t", [[2]]) == []
+    assert one_answer("select count(*) from t", [[3]]) == ["wrong-sql"]
+    assert one_answer("select max(b) from t", [[77]], [insert]) == ["wrong-sql"]
+    assert one_answer("select a from t where b > 15", [[1]], [insert, delete]) == ["wrong-sql"]
+    # A stale read, a deleted row that stays, a row of two that one transaction inserted.
+    assert one_answer("select count(*) from t", [[2]], [insert]) == ["wrong-result"]
+    assert one_answer("select a from t", [[1], [2]], [delete]) == ["wrong-result"]
+    assert one_answer("select max(b) from t", [[30]], [insert, ("insert into t values (4,40)", 1)]) == ["wrong-result"]
+    # What an UPDATE made may be computed from the wrong version: a lost update is no wrong SQL.
+    assert one_answer("select min(b) from t", [[11]], [("update t set b = b + 2 where a = 1", 1)]) == ["wrong-result"]
+    # The writer was at work while the statement ran.
+    assert one_answer("select max(b) from t", [[77]], [insert], under_way=True) == ["wrong-result"]
+    # A row that the table never had is wrong data.
+    assert one_answer("select * from t where a = 1", [[1, 11]]) == ["wrong-result"]
 
 
 def test_unrecorded_writers_do_not_explain_rows_with_their_keys():

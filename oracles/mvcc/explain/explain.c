@@ -13,6 +13,7 @@
 #include "mvcc/execute/transaction_control.h"
 #include "mvcc/explain/findings.h"
 #include "mvcc/explain/traits.h"
+#include "mvcc/explain/wrong_sql.h"
 #include "mvcc/plan/key_ranges.h"
 #include "mvcc/read/compare_answer.h"
 #include "mvcc/read/visibility.h"
@@ -525,7 +526,7 @@ static enum finding_class class_of_result(struct mvcc *m)
 	if (m->now.plan->single && compare_has_duplicates(m, &m->search.mismatch.expected,
 					   schedule_result(m->schedule, &m->schedule->stmts[m->search.mismatch.stmt])))
 		return CLASS_DUPLICATE_ROW;
-	return CLASS_WRONG_RESULT;
+	return wrong_on_any_rows(m) ? CLASS_WRONG_SQL : CLASS_WRONG_RESULT;
 }
 
 static enum finding_class class_of(struct mvcc *m)
