@@ -71,7 +71,7 @@ def test_slices_of_clean_traces_are_clean():
     """No rule may take what is missing for what is wrong."""
     rng, cut = random.Random(1), 0
     for discipline in ("serializable", "si", "rr", "rc"):
-        for seed in range(3):
+        for seed in range(2):
             path = simulate("clean.itr", f"--discipline={discipline}", f"--seed={seed}", "--transactions=150", "--keys=12")
             allowed = violations(path)
             txns = sorted({r["txn"] for r in records(path) if r.get("kind") == "txn"})
@@ -80,7 +80,7 @@ def test_slices_of_clean_traces_are_clean():
                 part = slice_of(path, *options)
                 assert violations(part) <= allowed, (discipline, seed, options, violations(part))
                 cut += 1
-    assert cut == 48
+    assert cut == 32
 
 
 def test_slices_of_recordings_are_no_worse():
@@ -90,7 +90,7 @@ def test_slices_of_recordings_are_no_worse():
         if len(sessions) < 2:
             continue
         allowed = violations(path)
-        for session in sessions[:4]:
+        for session in sessions[:2]:
             out = scratch("part.itr")
             if os.path.exists(out):
                 os.remove(out)

@@ -19,7 +19,8 @@ struct mvcc;
 struct state_mark {
 	size_t trail, notes;
 	uint32_t purges; /* of the store, when it was made */
-	uint64_t fingerprint; /* STATE_CHECKS: of that state */
+	bool tested;          /* whether going back is */
+	uint64_t fingerprint; /* tested: of that state */
 };
 
 static inline void lower_to(uint32_t *number, uint32_t other)
