@@ -205,6 +205,7 @@ static void check_adya(const struct judge_options *options, const struct history
 			.per_class_max = (uint32_t)options->examples,
 			.budget = options->budget,
 			.tests_max = options->predicate_tests,
+			.explanations = options->explanations,
 			.is_verified = solved->ran ? is_solved : NULL,
 			.context = solved,
 			.drawn = solved->application ? look_at_versions : NULL,

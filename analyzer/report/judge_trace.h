@@ -21,7 +21,7 @@ struct judge_options {
 	int audience; /* enum audience */
 	const char *contract, *contract_file;
 	bool salvage, no_strong, all_sessions;
-	uint64_t examples, budget, predicate_tests;
+	uint64_t examples, budget, predicate_tests, explanations;
 	enum output_when progress;
 };
 
@@ -96,6 +96,12 @@ extern const char *const judge_audiences[];
 		.preset = "2000000000", \
 		.help = "oracle adya: how often a row's version is compared with a WHERE clause, in " \
 			"all; the statements past it are named, and more decides them"}, \
+	{.name = "explanations", \
+		.argument = "N", \
+		OPTION_UINT(struct_type, member.explanations), \
+		.preset = "64", \
+		.help = "oracle adya: how many explanations of reads that may have met one of several " \
+			"versions are tried after the first, where that one leaves something open"}, \
 	{.name = "budget", \
 		.argument = "N", \
 		OPTION_UINT(struct_type, member.budget), \

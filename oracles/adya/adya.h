@@ -22,11 +22,14 @@
 
 struct dependencies;
 
+#define EXPLANATIONS_DEFAULT ((uint64_t)64)
+
 struct adya_options {
 	const struct contract *contract;
 	bool session, realtime; /* the strong variants too */
 	uint32_t per_class_max; /* findings listed a class; 0: the default */
 	uint64_t budget;        /* of the search for witnesses (common/graph/cycles.h); 0: the default */
+	uint64_t explanations;  /* tried after the first one, for levels and for the contract; 0: the default */
 	uint64_t tests_max;     /* (predicate, version) tests; 0: the default (dependencies.h) */
 	/* Did another oracle verify the answer of this statement?  Then it needs no verification here.  NULL: none
 	 * did. */

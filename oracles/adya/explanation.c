@@ -21,6 +21,9 @@ void explanation_add(struct explanation *e, const struct meeting *meeting)
 
 void explanation_release(struct explanation *e)
 {
+	if (e->positions)
+		positions_release(e->positions);
+	free(e->positions);
 	free(e->meetings);
 	free(e->edges);
 	free(e->unverified);
@@ -33,7 +36,7 @@ struct chooser {
 	struct dependencies *out;
 	struct dependency_builder *b;
 	const struct history *history;
-	struct positions positions;
+	struct positions *positions;
 	/* The predicate that tests speak of: of this operation; whether its condition is known. */
 	uint32_t op;
 	bool tests;
@@ -57,7 +60,7 @@ static uint32_t view_of(const struct chooser *c, const struct history_op *op)
 {
 	if (!has_view(op))
 		return place_of_commit(c->out->node_of[op->txn]);
-	return place_of_view(&c->positions, c->out->node_of[op->txn], op->stmt, &c->history->txns[op->txn],
+	return place_of_view(c->positions, c->out->node_of[op->txn], op->stmt, &c->history->txns[op->txn],
 		op->read_kind);
 }
 
@@ -89,7 +92,7 @@ static void constrain_by_orders(struct chooser *c)
 			if (node == GRAPH_NONE)
 				continue;
 			if (before != GRAPH_NONE)
-				positions_follow(&c->positions, before, node);
+				positions_follow(c->positions, before, node);
 			before = node;
 		}
 	}
@@ -99,7 +102,7 @@ static void constrain_by_orders(struct chooser *c)
 static void constrain_by_reads(struct chooser *c)
 {
 	const struct history *h = c->history;
-	uint32_t count = c->positions.txn_count;
+	uint32_t count = c->positions->txn_count;
 
 	for (uint32_t node = 0; node < count; node++) {
 		const struct history_txn *t = &h->txns[c->out->txn_of[node]];
@@ -115,9 +118,9 @@ static void constrain_by_reads(struct chooser *c)
 			if (link.next == LINK_ASIDE)
 				continue;
 			if (link.writer != GRAPH_NONE && link.writer != node)
-				positions_seen(&c->positions, link.writer, view_of(c, op));
+				positions_seen(c->positions, link.writer, view_of(c, op));
 			if (link.next < count && link.next != node && has_position(t, op->read_kind))
-				positions_missed(&c->positions, link.next, view_of(c, op));
+				positions_missed(c->positions, link.next, view_of(c, op));
 		}
 	}
 }
@@ -129,16 +132,16 @@ static void constrain_by_predicates(struct chooser *c)
 	for (size_t i = 0; i < c->out->predicate_edge_count; i++) {
 		const struct predicate_edge *edge = &c->out->predicate_edges[i];
 		const struct history_predicate *p = &h->predicates[edge->predicate];
-		uint32_t view = place_of_view(&c->positions, c->out->node_of[p->txn], p->stmt, &h->txns[p->txn],
+		uint32_t view = place_of_view(c->positions, c->out->node_of[p->txn], p->stmt, &h->txns[p->txn],
 			edge->read_kind);
 		uint32_t writer = node_of_version(c->b, edge->changed);
 
 		if (p->stmt == HISTORY_NONE)
 			continue;
 		if (h->versions[edge->changed].position <= h->versions[edge->seen].position)
-			positions_seen(&c->positions, writer, view);
+			positions_seen(c->positions, writer, view);
 		else if (has_position(&h->txns[p->txn], edge->read_kind))
-			positions_missed(&c->positions, writer, view);
+			positions_missed(c->positions, writer, view);
 	}
 }
 
@@ -235,7 +238,7 @@ static const uint64_t *keys_of(struct chooser *c, const struct choice *choice)
 	for (uint32_t place = 0; place < choice->count; place++) {
 		uint32_t node = node_of_version(c->b, choice->order[place]);
 
-		keys[place] = node == GRAPH_NONE ? 0 : c->positions.key[place_of_commit(node)];
+		keys[place] = node == GRAPH_NONE ? 0 : c->positions->key[place_of_commit(node)];
 	}
 	return keys;
 }
@@ -253,8 +256,8 @@ static void forget_keys(struct chooser *c)
 static uint32_t current_place(struct chooser *c, const struct choice *choice)
 {
 	const uint64_t *keys = keys_of(c, choice);
-	uint64_t view = c->positions.key[view_of(c, choice->op)];
-	uint64_t own = c->positions.key[place_of_commit(choice->node)];
+	uint64_t view = c->positions->key[view_of(c, choice->op)];
+	uint64_t own = c->positions->key[place_of_commit(choice->node)];
 	uint32_t low = 0, high = choice->count;
 
 	if (own < view)
@@ -283,20 +286,33 @@ static uint32_t nearest_possible(struct chooser *c, const struct choice *choice,
 	return HISTORY_NONE;
 }
 
+/* A dirty read sees what was written, committed or not (manual, "READ UNCOMMITTED"): was the next version written before
+ * it began?  That the version itself was not written later, is_seeable() says. */
+static bool is_within_dirty(const struct chooser *c, const struct choice *choice, uint32_t place)
+{
+	const struct history *h = c->history;
+	uint32_t next = place + 1 < choice->count ? h->versions[choice->order[place + 1]].stmt : HISTORY_NONE;
+
+	return next == HISTORY_NONE || !has_view(choice->op) || h->versions[choice->order[place + 1]].txn == choice->op->txn ||
+	       h->stmts[next].end_seq >= h->stmts[choice->op->stmt].begin_seq;
+}
+
 /* Was the version there at some moment of the view's interval? */
 static bool is_within(const struct chooser *c, const struct choice *choice, uint32_t place)
 {
 	uint32_t view = view_of(c, choice->op);
 	bool locking = !sees_one_state(choice->op) && has_view(choice->op);
 	const struct history_stmt *stmt = locking ? &c->history->stmts[choice->op->stmt] : NULL;
-	uint32_t begin = locking ? stmt->begin_seq : positions_begin(&c->positions, view);
-	uint32_t end = locking ? stmt->end_seq : positions_end(&c->positions, view);
+	uint32_t begin = locking ? stmt->begin_seq : positions_begin(c->positions, view);
+	uint32_t end = locking ? stmt->end_seq : positions_end(c->positions, view);
 	uint32_t writer = node_of_version(c->b, choice->order[place]), next;
 
-	if (writer != GRAPH_NONE && writer != choice->node && c->positions.commit_begin[writer] > end)
+	if (choice->op->read_kind == PROBE_READ_DIRTY)
+		return is_within_dirty(c, choice, place);
+	if (writer != GRAPH_NONE && writer != choice->node && c->positions->commit_begin[writer] > end)
 		return false;
 	next = place + 1 < choice->count ? node_of_version(c->b, choice->order[place + 1]) : GRAPH_NONE;
-	return next == GRAPH_NONE || next == choice->node || c->positions.commit_end[next] >= begin;
+	return next == GRAPH_NONE || next == choice->node || c->positions->commit_end[next] >= begin;
 }
 
 /* What was current, where the answer allows that; or else what was there in the view's interval. */
@@ -442,7 +458,7 @@ static void draw_choice(struct chooser *c, const struct choice *choice)
 static bool choose_places(struct chooser *c)
 {
 	struct explanation *e = &c->out->explanation;
-	size_t before = c->positions.count;
+	size_t before = c->positions->count;
 
 	for (size_t i = 0; i < e->meeting_count && !c->out->stopped; i++) {
 		struct meeting *m = &e->meetings[i];
@@ -456,20 +472,23 @@ static bool choose_places(struct chooser *c)
 		use_predicate(c, m);
 		choice = choice_of(c, m, m->object);
 		current = current_place(c, &choice);
-		m->place = m->first = first_place(c, &choice, current);
+		if (!m->pinned)
+			m->place = first_place(c, &choice, current);
+		if (!m->tried)
+			m->first = m->place;
 		if (m->place == HISTORY_NONE || m->place == current || m->kind == MEETING_RETURNED ||
 			!has_position(&c->history->txns[choice.op->txn], choice.op->read_kind))
 			continue;
 		view = view_of(c, choice.op);
 		node = node_of_version(c->b, choice.order[m->place]);
 		if (node != GRAPH_NONE && node != choice.node)
-			positions_seen(&c->positions, node, view);
+			positions_seen(c->positions, node, view);
 		node = m->place + 1 < choice.count ? node_of_version(c->b, choice.order[m->place + 1])
 						   : GRAPH_NONE;
 		if (node != GRAPH_NONE && node != choice.node)
-			positions_missed(&c->positions, node, view);
+			positions_missed(c->positions, node, view);
 	}
-	return c->positions.count > before;
+	return c->positions->count > before;
 }
 
 /* Was the chosen version in the view, and is the view within its interval? */
@@ -479,7 +498,7 @@ static bool is_steady(struct chooser *c, const struct choice *choice)
 		return false;
 	if (!sees_one_state(choice->op))
 		return is_within(c, choice, choice->meeting->place);
-	return !positions_is_early(&c->positions, view_of(c, choice->op)) &&
+	return !positions_contradict(c->positions, view_of(c, choice->op)) &&
 	       choice->meeting->place == current_place(c, choice);
 }
 
@@ -491,8 +510,10 @@ static void note_misfit(struct chooser *c, const struct choice *choice)
 	const struct history_op *op = choice->op;
 
 	if (m->place != HISTORY_NONE) {
-		if (m->kind != MEETING_RETURNED && !is_steady(c, choice))
+		if (m->kind != MEETING_RETURNED && !is_steady(c, choice)) {
+			e->meetings[m - e->meetings].unsteady = true;
 			mark(&e->unsteady, c->history, op->stmt);
+		}
 	} else if (op->read_kind != PROBE_READ_DIRTY) {
 		mark(&e->impossible_in, c->history, op->stmt);
 	} else {
@@ -524,38 +545,49 @@ static void chooser_init(struct chooser *c, struct dependencies *d)
 	*c = (struct chooser){.out = d,
 		.b = d->builder,
 		.history = d->builder->history,
+		.positions = d->explanation.positions,
 		.op = HISTORY_NONE,
 		.key_arena = ARENA_INIT};
 }
 
 static void chooser_release(struct chooser *c)
 {
-	positions_release(&c->positions);
 	forget_keys(c);
 	free(c->written);
 	free(c->written_head);
+}
+
+/* Makes all choices but those that are pinned, and draws the edges of all. */
+static void choose_all(struct chooser *c)
+{
+	struct dependencies *d = c->out;
+
+	for (int round = 0; round < SETTLE_ROUNDS; round++) {
+		positions_settle(c->positions);
+		forget_keys(c);
+		if (!choose_places(c))
+			break;
+	}
+	for (size_t i = 0; i < d->explanation.meeting_count && !d->stopped; i++) {
+		if (i % ASKED_EVERY == 0)
+			go_on(c->b, "drawing choices", i, d->explanation.meeting_count);
+		draw_meeting(c, &d->explanation.meetings[i], true);
+	}
+	positions_forget(c->positions);
 }
 
 void explanation_choose(struct dependencies *d)
 {
 	struct chooser c;
 
+	d->explanation.positions = mem_zero(1, sizeof(*d->explanation.positions));
 	chooser_init(&c, d);
-	positions_init(&c.positions, c.history, d->txn_of, c.b->graph.txn_count);
+	positions_init(c.positions, c.history, d->txn_of, c.b->graph.txn_count);
 	constrain_by_orders(&c);
 	constrain_by_reads(&c);
 	constrain_by_predicates(&c);
-	for (int round = 0; round < SETTLE_ROUNDS; round++) {
-		positions_settle(&c.positions);
-		forget_keys(&c);
-		if (!choose_places(&c))
-			break;
-	}
-	for (size_t i = 0; i < d->explanation.meeting_count && !d->stopped; i++) {
-		if (i % ASKED_EVERY == 0)
-			go_on(c.b, "drawing choices", i, d->explanation.meeting_count);
-		draw_meeting(&c, &d->explanation.meetings[i], true);
-	}
+	d->explanation.certain_count = c.positions->count;
+	choose_all(&c);
 	chooser_release(&c);
 }
 
@@ -599,6 +631,56 @@ void explanation_redraw(struct dependencies *d)
 			continue;
 		e->meetings[i].changed = false;
 		draw_meeting(&c, &e->meetings[i], false);
+	}
+}
+
+bool explanation_pin(struct dependencies *d, size_t meeting)
+{
+	struct meeting *m = &d->explanation.meetings[meeting];
+	struct chooser c;
+	struct choice choice;
+	uint32_t place = HISTORY_NONE;
+
+	if (m->object == HISTORY_NONE || m->kind == MEETING_RETURNED || m->first == HISTORY_NONE || m->tried >= TRIED_MAX) {
+		m->tried = UINT8_MAX; /* no more */
+		return m->pinned = false;
+	}
+	chooser_init(&c, d);
+	use_predicate(&c, m);
+	choice = choice_of(&c, m, m->object);
+	place = nearest_possible(&c, &choice, m->first, m->tried + 1u);
+	m->tried = place == HISTORY_NONE ? UINT8_MAX : (uint8_t)(m->tried + 1);
+	m->pinned = place != HISTORY_NONE;
+	if (m->pinned)
+		m->place = place;
+	chooser_release(&c);
+	return m->pinned;
+}
+
+void explanation_choose_again(struct dependencies *d)
+{
+	struct explanation *e = &d->explanation;
+	struct chooser c;
+
+	free(e->unverified);
+	free(e->unsteady);
+	free(e->impossible_in);
+	e->unverified = e->unsteady = e->impossible_in = NULL;
+	e->is_dirty = false;
+	e->edge_count = 0;
+	e->positions->count = e->certain_count;
+	for (size_t i = 0; i < e->meeting_count; i++)
+		e->meetings[i].changed = e->meetings[i].unsteady = false;
+	chooser_init(&c, d);
+	choose_all(&c);
+	chooser_release(&c);
+}
+
+void explanation_unpin(struct dependencies *d)
+{
+	for (size_t i = 0; i < d->explanation.meeting_count; i++) {
+		d->explanation.meetings[i].pinned = false;
+		d->explanation.meetings[i].tried = 0;
 	}
 }
 

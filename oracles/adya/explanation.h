@@ -19,6 +19,7 @@
 #include "common/graph/graph.h"
 
 struct dependencies;
+struct positions;
 
 enum meeting_kind {
 	MEETING_NOT_RETURNED, /* a predicate did not return the row */
@@ -35,6 +36,8 @@ struct meeting {
 	uint8_t kind;    /* enum meeting_kind */
 	uint8_t tried;   /* choices that were given up */
 	bool changed;    /* its edges are to be drawn anew */
+	bool pinned;     /* its place stays, whatever the positions suggest */
+	bool unsteady;   /* its version was not in the view, or the view does not fit its interval */
 };
 
 struct chosen_edge {
@@ -54,6 +57,8 @@ struct explanation {
 	/* By statement: it has a meeting whose version was not in the statement's view, or whose view does not fit
 	 * its interval.  NULL: none. */
 	bool *unsteady;
+	struct positions *positions; /* with the constraints of certain reads; NULL: no choice was made */
+	size_t certain_count;        /* how many constraints these are */
 	bool is_dirty;       /* dirty reads met versions that were never committed, so that no edges are drawn for them */
 	bool *impossible_in; /* by statement: with a meeting for which no version is possible; NULL: none */
 };
@@ -67,6 +72,13 @@ void explanation_choose(struct dependencies *dependencies);
  * the edges of all that were given up.  False: there is no other choice. */
 bool explanation_give_up(struct dependencies *dependencies, uint32_t edge);
 void explanation_redraw(struct dependencies *dependencies);
+
+/* Gives up the choice of one meeting for one that was not tried, and pins it there; once all were tried it is free
+ * again, and false.  explanation_choose_again() then makes all choices anew, around those that are pinned. */
+bool explanation_pin(struct dependencies *dependencies, size_t meeting);
+void explanation_choose_again(struct dependencies *dependencies);
+/* No choice is pinned or given up any more. */
+void explanation_unpin(struct dependencies *dependencies);
 
 /* In the details of explanation_graph(): the rest is the number of a chosen edge. */
 #define EXPLANATION_CHOSEN (UINT32_C(1) << 31)

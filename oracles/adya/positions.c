@@ -76,6 +76,7 @@ void positions_release(struct positions *p)
 	free(p->from);
 	free(p->to);
 	free(p->key);
+	free(p->contradicts);
 	*p = (struct positions){0};
 }
 
@@ -183,10 +184,44 @@ static void move_back(const struct graph *g, const uint32_t *sorted, uint32_t *l
 	}
 }
 
+/* What comes before its own interval begins got there by what must follow it: each place on the way from there to the
+ * one whose end it is takes part in the contradiction.  Two passes, as in move_back(). */
+static void note_contradictions(struct positions *p, const struct graph *g, const uint32_t *sorted,
+	const uint32_t *constrained, const uint32_t *latest)
+{
+	free(p->contradicts);
+	p->contradicts = NULL;
+	for (int pass = 0; pass < 2; pass++) {
+		for (uint32_t i = g->node_count; i-- > 0;) {
+			uint32_t v = sorted[i];
+
+			if (pass == 0 && latest[v] < positions_begin(p, constrained[v])) {
+				if (!p->contradicts)
+					p->contradicts = mem_zero(place_count(p), sizeof(*p->contradicts));
+				p->contradicts[constrained[v]] = true;
+			}
+			if (!positions_contradict(p, constrained[v]))
+				continue;
+			for (uint32_t e = g->head[v]; e < g->head[v + 1]; e++) {
+				if (latest[g->to[e]] == latest[v])
+					p->contradicts[constrained[g->to[e]]] = true;
+			}
+		}
+	}
+}
+
 /* Of places with one moment, the one of the higher rank comes first: edges never lead to a higher one. */
 static uint64_t key_of(uint32_t moment, uint32_t rank)
 {
 	return (uint64_t)moment << 32 | (UINT32_MAX - rank);
+}
+
+void positions_forget(struct positions *p)
+{
+	free(p->key);
+	free(p->contradicts);
+	p->key = NULL;
+	p->contradicts = NULL;
 }
 
 void positions_settle(struct positions *p)
@@ -209,6 +244,7 @@ void positions_settle(struct positions *p)
 	for (uint32_t i = 0; i < count; i++)
 		latest[i] = positions_end(p, constrained[i]);
 	move_back(&graph, sorted, latest);
+	note_contradictions(p, &graph, sorted, constrained, latest);
 	if (!p->key)
 		p->key = mem_realloc(NULL, places, sizeof(*p->key));
 	for (uint32_t i = 0; i < places; i++)
@@ -220,9 +256,4 @@ void positions_settle(struct positions *p)
 	free(rank);
 	free(constrained);
 	free(number);
-}
-
-bool positions_is_early(const struct positions *p, uint32_t place)
-{
-	return p->key[place] >> 32 < positions_begin(p, place);
 }

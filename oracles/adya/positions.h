@@ -32,6 +32,8 @@ struct positions {
 	size_t count, from_capacity, to_capacity;
 	/* By place, once settled: what is smaller comes first. */
 	uint64_t *key;
+	/* By place: it takes part in constraints that contradict the times.  NULL: none does. */
+	bool *contradicts;
 };
 
 /* `txn_of` has the history's transaction of each node. */
@@ -80,8 +82,13 @@ void positions_follow(struct positions *positions, uint32_t before, uint32_t aft
 
 /* Gives every commit and view its key.  May be called again after more constraints. */
 void positions_settle(struct positions *positions);
+/* Keys are large, and made again by positions_settle(). */
+void positions_forget(struct positions *positions);
 
-/* Must it come before its interval begins?  Then the constraints contradict the times. */
-bool positions_is_early(const struct positions *positions, uint32_t place);
+/* Is it one of the places that constraints push before the beginning of an interval, be it its own? */
+static inline bool positions_contradict(const struct positions *positions, uint32_t place)
+{
+	return positions->contradicts && positions->contradicts[place];
+}
 
 #endif

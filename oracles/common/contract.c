@@ -139,6 +139,10 @@ static bool parse_line(struct parser *p, struct span line)
 		return copy_word(p, p->out->name, sizeof(p->out->name), next_word(&rest));
 	if (span_eq_str(word, "engine"))
 		return parse_engine(p, next_word(&rest));
+	if (span_eq_str(word, "untimed")) {
+		p->out->untimed = true;
+		return true;
+	}
 	if (span_eq_str(word, "level"))
 		return parse_level(p, next_word(&rest));
 	if (!p->level && (span_eq_str(word, "forbids") || span_eq_str(word, "rule")))
@@ -149,7 +153,7 @@ static bool parse_line(struct parser *p, struct span line)
 		return parse_rule(p, rest);
 	if (span_eq_str(word, "page") && p->rule)
 		return copy_word(p, p->rule->page, sizeof(p->rule->page), next_word(&rest));
-	return fail(p, "contract, engine, level, forbids, rule or page belongs here, not", word);
+	return fail(p, "contract, engine, untimed, level, forbids, rule or page belongs here, not", word);
 }
 
 bool contract_parse(struct contract *out, struct span text, const char *source, struct err *err)

@@ -7,6 +7,7 @@
  *
  *	# a comment
  *	contract NAME
+ *	untimed                           answers may come from states of other times
  *	level RU|RC|RR|SER
  *	forbids CLASS...                  of the level above it
  *	rule NAME allows CLASS...|none    documented behaviour, named in the report
@@ -46,6 +47,7 @@ enum contract_engine { CONTRACT_ENGINE_OF_SERVER, CONTRACT_ENGINE_TIDB };
 struct contract {
 	char name[40];
 	enum contract_engine engine;
+	bool untimed; /* an answer need not come from one state, at a moment that its times allow */
 	struct contract_level levels[CONTRACT_LEVELS];
 };
 
