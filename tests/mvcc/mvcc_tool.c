@@ -8,6 +8,8 @@
  *	mvcc_tool hide SEED TRACE...    the same, with a random part of the initial rows taken out
  *	mvcc_tool mutate SEED TRACE...  alters recorded answers; says which alterations go unnoticed
  *	mvcc_tool mutate-free SEED TRACE...  the same of traces in which not everything is decided, and why those are
+ *	mvcc_tool rules SEED TRACE...   alters answers by rule (alter.h); tables of what each alteration is called, and of which
+ *	                                class at which level notices alterations
  *	mvcc_tool overlap SEED ROUNDS TRACE...  makes statements overlap (overlap.h); says which true answers are called
  *	                                wrong, and which that one of all orders explains
  *	mvcc_tool bench ROUNDS TRACE... statements solved a second of processor time
@@ -22,6 +24,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "alter.h"
 #include "base/mem.h"
 #include "mvcc/mvcc.h"
 #include "overlap.h"
@@ -288,250 +291,6 @@ static int solve(const uint64_t *seed)
 
 /* ---- mutate ---- */
 
-enum mutation {
-	DROP_ROW,
-	DOUBLE_ROW,
-	CHANGE_VALUE,
-	STALE_RESULT,
-	SWAP_ORDER,
-	COUNT_OFF,
-	NO_BLOCK,
-	LOST_ERROR,
-	FALSE_ERROR,
-	FINAL_DROP,
-	MUTATIONS
-};
-static const char *const mutation_names[] = {"row dropped", "row doubled", "value changed",
-	"stale result", "order swapped", "count off", "block missing", "error lost",
-	"error made up", "final row dropped"};
-
-static struct span changed_row(struct arena *arena, struct span row, uint64_t random)
-{
-	struct value values[32];
-	size_t width = execution_row(row, values, ARRAY_LEN(values));
-	struct buf out = BUF_INIT;
-	msgpack_packer pk = pack_into(&out);
-	struct span copy;
-
-	if (width == 0 || width > ARRAY_LEN(values))
-		return SPAN_NONE;
-	/* Of the same type, and nothing that a generated schedule comes near to. */
-	switch (values[random % width].type) {
-	case VALUE_INT:
-	case VALUE_UINT:
-		values[random % width] = value_uint(7000000 + random % 1000);
-		break;
-	case VALUE_TEXT:
-		values[random % width].bytes = SPAN_LIT("mutant");
-		break;
-	case VALUE_DECIMAL:
-		values[random % width].bytes = SPAN_LIT("7000000");
-		break;
-	case VALUE_NULL:
-		return SPAN_NONE;
-	default:
-		values[random % width] = (struct value){.type = VALUE_NULL};
-	}
-	pack_array(&pk, (uint32_t)width);
-	for (size_t c = 0; c < width; c++)
-		value_pack(&out, &values[c]);
-	copy = arena_copy(arena, buf_span(&out));
-	buf_release(&out);
-	return copy;
-}
-
-static bool has_word(struct span text, const char *word)
-{
-	return text.ptr && memmem(text.ptr, text.len, word, strlen(word)) != NULL;
-}
-
-static bool same_rows(const struct execution_rows *a, const struct execution_rows *b)
-{
-	if (a->count != b->count)
-		return false;
-	for (size_t i = 0; i < a->count; i++) {
-		size_t j = 0;
-
-		while (j < b->count && !span_eq(a->rows[i], b->rows[j]))
-			j++;
-		if (j == b->count)
-			return false;
-	}
-	return true;
-}
-
-/* An earlier answer to the same text, with other rows. */
-static const struct execution_rows *earlier(const struct execution *e, size_t stmt)
-{
-	for (size_t i = stmt; i-- > 0;) {
-		if (e->stmts[i].set_count == 1 && span_eq(e->stmts[i].sql, e->stmts[stmt].sql) &&
-			!same_rows(&e->stmts[i].sets[0], &e->stmts[stmt].sets[0]))
-			return &e->stmts[i].sets[0];
-	}
-	return NULL;
-}
-
-/* What a write of one table names: all rows, or one id.  False for anything else. */
-static bool simple_write(struct span sql, char table[8], int *id)
-{
-	char text[256];
-	const char *where;
-
-	if (sql.len >= sizeof(text))
-		return false;
-	memcpy(text, sql.ptr, sql.len);
-	text[sql.len] = '\0';
-	if ((sscanf(text, "update %7s set", table) != 1 &&
-		    sscanf(text, "delete from %7s", table) != 1) ||
-		strstr(text, " join ") || strstr(text, " limit ") || strstr(text, "set id") ||
-		strstr(text, ", id ="))
-		return false;
-	*id = -1;
-	where = strstr(text, " where ");
-	return !where || (sscanf(where, " where id = %d", id) == 1 && !strstr(where + 7, " or ") &&
-				 strspn(where + 12, "0123456789") == strlen(where + 12));
-}
-
-/* The statement changed a row that its blocker had changed before, and changes nothing of that. */
-static bool certain_block(const struct execution *e, const struct execution_stmt *stmt)
-{
-	char table[8], other_table[8];
-	int id, other_id;
-
-	if (!stmt->record.blocked_ns || stmt->record.error || !stmt->record.affected ||
-		!simple_write(stmt->sql, table, &id))
-		return false;
-	for (size_t i = 0; i < e->stmt_count; i++) {
-		const struct execution_stmt *o = &e->stmts[i];
-		bool open = false;
-
-		if (o->session == stmt->session || o->record.seq > stmt->record.begin_seq ||
-			!o->record.affected || !has_word(o->sql, "update ") ||
-			!simple_write(o->sql, other_table, &other_id) ||
-			strcmp(table, other_table) != 0 ||
-			(id >= 0 && other_id >= 0 && id != other_id) ||
-			(id >= 0) != (other_id >= 0))
-			continue;
-		/* Still in its transaction when ours was sent, and not back at a savepoint. */
-		for (size_t t = 0; t < e->txn_count; t++) {
-			const struct record_txn *r = &e->txns[t].record;
-
-			if (r->txn != o->record.txn)
-				continue;
-			open |= r->event == TXN_END && r->seq > stmt->record.begin_seq;
-			if (r->event == TXN_ROLLBACK_TO)
-				return false;
-		}
-		if (open)
-			return true;
-	}
-	return false;
-}
-
-/* False: does not apply. */
-static bool mutate(struct execution *e, size_t index, enum mutation kind, uint64_t random)
-{
-	struct execution_stmt *stmt = &e->stmts[index];
-	struct execution_rows *rows = stmt->set_count == 1 ? &stmt->sets[0] : NULL;
-
-	/* What ANALYZE TABLE says is no state of the database. */
-	if (has_word(stmt->sql, "analyze"))
-		return false;
-	switch (kind) {
-	case DROP_ROW:
-		/* A row that another transaction may have locked may be missing. */
-		if (!rows || !rows->count || has_word(stmt->sql, "skip locked"))
-			return false;
-		rows->rows[random % rows->count] = rows->rows[rows->count - 1];
-		rows->count--;
-		return true;
-	case DOUBLE_ROW:
-		if (!rows || !rows->count)
-			return false;
-		rows->rows = mem_realloc(rows->rows, rows->count + 1, sizeof(*rows->rows));
-		rows->rows[rows->count] = rows->rows[random % rows->count];
-		rows->count++;
-		return true;
-	case CHANGE_VALUE: {
-		struct span row;
-
-		if (!rows || !rows->count)
-			return false;
-		row = changed_row(&e->arena, rows->rows[random % rows->count], random >> 8);
-		if (!row.ptr)
-			return false;
-		rows->rows[random % rows->count] = row;
-		return true;
-	}
-	case STALE_RESULT: {
-		const struct execution_rows *old = rows ? earlier(e, index) : NULL;
-
-		if (!old)
-			return false;
-		rows->rows = mem_realloc(rows->rows, old->count + 1, sizeof(*old->rows));
-		for (rows->count = 0; rows->count < old->count; rows->count++)
-			rows->rows[rows->count] = old->rows[rows->count];
-		return true;
-	}
-	case SWAP_ORDER: {
-		struct value a[32], b[32];
-		struct span first;
-
-		if (!rows || rows->count < 2 ||
-			!(has_word(stmt->sql, "order by id") || has_word(stmt->sql, "order by k1")) ||
-			has_word(stmt->sql, "limit") || execution_row(rows->rows[0], a, 32) > 32 ||
-			execution_row(rows->rows[rows->count - 1], b, 32) > 32 ||
-			value_eq(&a[0], &b[0]) || a[0].type == VALUE_TEXT) /* 'a' and 'A' may be equal */
-			return false;
-		first = rows->rows[0];
-		rows->rows[0] = rows->rows[rows->count - 1];
-		rows->rows[rows->count - 1] = first;
-		return true;
-	}
-	case COUNT_OFF:
-		if (rows || stmt->record.error ||
-			!(has_word(stmt->sql, "update ") || has_word(stmt->sql, "delete ") ||
-				has_word(stmt->sql, "insert ") || has_word(stmt->sql, "replace ")))
-			return false;
-		stmt->record.affected += 1 + random % 2;
-		stmt->record.info = SPAN_NONE;
-		return true;
-	case NO_BLOCK:
-		if (!certain_block(e, stmt))
-			return false;
-		stmt->record.blocked_ns = 0;
-		stmt->record.seq = stmt->record.begin_seq;
-		return true;
-	case LOST_ERROR:
-		if (stmt->record.error != 1062)
-			return false;
-		stmt->record.error = 0;
-		stmt->record.affected = 1;
-		/* What succeeds tells the number that it gave. */
-		stmt->record.insert_id = 7000000;
-		return true;
-	case FALSE_ERROR:
-		if (rows || stmt->record.error || !has_word(stmt->sql, "insert into") ||
-			has_word(stmt->sql, "duplicate") || !stmt->record.affected)
-			return false;
-		stmt->record.error = 1062;
-		stmt->record.error_text = SPAN_LIT("Duplicate entry '7000000' for key 'PRIMARY'");
-		stmt->record.affected = 0;
-		return true;
-	case FINAL_DROP: {
-		struct execution_table *table = &e->tables[random % e->table_count];
-
-		if (index != 0 || !table->has_final || !table->final.count)
-			return false;
-		table->final.count--;
-		return true;
-	}
-	case MUTATIONS:
-		break;
-	}
-	return false;
-}
-
 /* Why a statement is undecided now that was not: the reason that has become more frequent. */
 static const char *new_reason(const struct verdict *v, const struct verdict *before)
 {
@@ -550,7 +309,7 @@ static const char *new_reason(const struct verdict *v, const struct verdict *bef
 
 static int mutate_all(uint64_t seed, bool free_running)
 {
-	uint64_t tried[MUTATIONS] = {0}, noticed[MUTATIONS] = {0}, all = 0, all_noticed = 0;
+	uint64_t tried[ALTERED_AT_RANDOM] = {0}, noticed[ALTERED_AT_RANDOM] = {0}, all = 0, all_noticed = 0;
 	uint64_t undecided = 0, explained = 0;
 	uint64_t state = seed;
 
@@ -567,20 +326,20 @@ static int mutate_all(uint64_t seed, bool free_running)
 		stmts = execution.stmt_count;
 		execution_release(&execution);
 		/* A few alterations a trace, of kinds in turn; each of a fresh copy. */
-		for (int n = 0; clean && n < (free_running ? 3 : 2) * MUTATIONS; n++) {
-			enum mutation kind = (enum mutation)(n % MUTATIONS);
+		for (int n = 0; clean && n < (free_running ? 3 : 2) * ALTERED_AT_RANDOM; n++) {
+			enum alteration kind = (enum alteration)(n % ALTERED_AT_RANDOM);
 			bool done = false, seen;
 
 			if (!load(&execution, names[i]))
 				break;
 			size_t at = 0;
 
-			size_t first = kind == FINAL_DROP ? 0 : next_random(&state) % stmts;
+			size_t first = kind == ALTER_FINAL_DROP ? 0 : next_random(&state) % stmts;
 
 			/* The next one that it applies to. */
 			for (size_t k = 0; !done && k < stmts; k++) {
 				at = (first + k) % stmts;
-				done = mutate(&execution, at, kind, next_random(&state));
+				done = alter(&execution, at, kind, next_random(&state));
 			}
 			if (done) {
 				const char *reason;
@@ -592,7 +351,7 @@ static int mutate_all(uint64_t seed, bool free_running)
 				reason = new_reason(&v, &before);
 				if (!seen)
 					printf("unnoticed (%s): %s: %s, statement %zu: %.*s\n", reason, names[i],
-						mutation_names[kind], at + 1,
+						alteration_names[kind], at + 1,
 						SPAN_ARG(execution.stmts[at].sql));
 				if (!seen)
 					count("unnoticed: ", reason, 1);
@@ -607,8 +366,8 @@ static int mutate_all(uint64_t seed, bool free_running)
 	}
 	for (size_t i = 0; i < tally_count; i++)
 		printf("  %s: %llu\n", tallies[i].name, (unsigned long long)tallies[i].count);
-	for (int k = 0; k < MUTATIONS; k++) {
-		printf("  %-18s %llu of %llu\n", mutation_names[k], (unsigned long long)noticed[k],
+	for (int k = 0; k < ALTERED_AT_RANDOM; k++) {
+		printf("  %-18s %llu of %llu\n", alteration_names[k], (unsigned long long)noticed[k],
 			(unsigned long long)tried[k]);
 		all += tried[k];
 		all_noticed += noticed[k];
@@ -617,6 +376,153 @@ static int mutate_all(uint64_t seed, bool free_running)
 		(unsigned long long)all, (unsigned long long)all_noticed, (unsigned long long)undecided,
 		all ? 100.0 * (double)all_noticed / (double)all : 0, (unsigned long long)explained,
 		all > explained ? 100.0 * (double)all_noticed / (double)(all - explained) : 0);
+	return 0;
+}
+
+/* ---- rules ---- */
+
+enum { ALTERED_EACH = 2 }; /* statements of a trace that an alteration is tried at */
+
+struct noticing {
+	uint64_t tried, violated, suspected, undecided, accepted;
+};
+
+/* Classes that a contract forbids, and that notice an alteration, by level. */
+static uint64_t noticed_by[FINDING_CLASS_COUNT][CONTRACT_LEVELS];
+
+static uint8_t level_of(const struct finding *f)
+{
+	for (uint8_t level = 0; f->level && level < CONTRACT_LEVELS; level++)
+		if (strcmp(txn_level_name(level), f->level) == 0)
+			return level;
+	return LEVEL_UNKNOWN;
+}
+
+static void note_altered(struct noticing *n, const struct verdict *v, const struct verdict *before)
+{
+	n->tried++;
+	for (size_t i = 0; i < v->finding_count; i++)
+		if (v->findings[i].severity != SEVERITY_DOCUMENTED)
+			noticed_by[v->findings[i].class][level_of(&v->findings[i])]++;
+	if (verdict_count(v, SEVERITY_VIOLATION))
+		n->violated++;
+	else if (verdict_count(v, SEVERITY_SUSPICION))
+		n->suspected++;
+	else if (v->undecided + v->unsupported > before->undecided + before->unsupported)
+		n->undecided++;
+	else
+		n->accepted++;
+}
+
+/* Which statements were decided, and whether the final rows of every table were. */
+struct decided {
+	const struct execution *execution;
+	bool *stmts;
+	bool finals;
+	size_t final_count;
+};
+
+static void note_decided(void *context, const struct mvcc_judged *judged)
+{
+	struct decided *d = context;
+	bool decided = strcmp(judged->verdict, "decided") == 0;
+
+	if (judged->stmt)
+		d->stmts[judged->stmt - d->execution->stmts] = decided;
+	else
+		d->finals &= decided;
+	d->final_count += !judged->stmt;
+}
+
+static bool applies(const struct execution *e, const struct decided *d, size_t at, enum alteration kind)
+{
+	switch (kind) {
+	case ALTER_FINAL_DROP:
+	case ALTER_FINAL_CHANGE:
+	case ALTER_FINAL_EXTRA:
+		return d->finals && d->final_count == e->table_count;
+	case ALTER_ROLLBACK_KEPT:
+	case ALTER_COMMIT_LOST:
+		for (size_t i = 0; i < e->stmt_count; i++) /* what it is about */
+			if (e->stmts[i].record.txn == e->stmts[at].record.txn && e->stmts[i].record.affected && !d->stmts[i])
+				return false;
+		return d->finals;
+	default:
+		return d->stmts[at];
+	}
+}
+
+static void alter_trace(const char *name, const struct verdict *before, size_t stmts, const struct decided *decided,
+	struct noticing *all, uint64_t *state)
+{
+	struct execution e;
+
+	for (int kind = 0; kind < ALTERATION_COUNT; kind++) {
+		size_t first = next_random(state) % stmts, done = 0;
+
+		for (size_t k = 0; k < stmts && done < ALTERED_EACH; k++) {
+			size_t at = (first + k) % stmts;
+			struct verdict v;
+			uint64_t accepted = all[kind].accepted;
+
+			if (!load(&e, name))
+				return;
+			if (applies(&e, decided, at, (enum alteration)kind) &&
+				alter(&e, at, (enum alteration)kind, next_random(state))) {
+				judge(&e, &v);
+				note_altered(&all[kind], &v, before);
+				if (all[kind].accepted > accepted)
+					printf("accepted: %s: %s, statement %zu: %.*s\n", name, alteration_names[kind], at + 1,
+						SPAN_ARG(e.stmts[at].sql));
+				verdict_release(&v);
+				done++;
+			}
+			execution_release(&e);
+		}
+	}
+}
+
+static void print_rules(const struct noticing *all)
+{
+	printf("| alteration | tried | violated | suspected | undecided | accepted |\n| --- | --- | --- | --- | --- | --- |\n");
+	for (int k = 0; k < ALTERATION_COUNT; k++)
+		printf("| %s | %llu | %llu | %llu | %llu | %llu |\n", alteration_names[k], (unsigned long long)all[k].tried,
+			(unsigned long long)all[k].violated, (unsigned long long)all[k].suspected,
+			(unsigned long long)all[k].undecided, (unsigned long long)all[k].accepted);
+	printf("\n| class | no level | RU | RC | RR | SER |\n| --- | --- | --- | --- | --- | --- |\n");
+	for (int c = 0; c < FINDING_CLASS_COUNT; c++) {
+		const uint64_t *n = noticed_by[c];
+
+		if (n[0] + n[1] + n[2] + n[3] + n[4])
+			printf("| %s | %llu | %llu | %llu | %llu | %llu |\n", finding_class_name((enum finding_class)c),
+				(unsigned long long)n[0], (unsigned long long)n[1], (unsigned long long)n[2],
+				(unsigned long long)n[3], (unsigned long long)n[4]);
+	}
+}
+
+static int rules(uint64_t seed)
+{
+	struct noticing all[ALTERATION_COUNT] = {0};
+	uint64_t state = seed;
+
+	for (size_t i = 0; i < name_count; i++) {
+		struct execution e;
+		struct verdict before;
+		struct decided decided = {.execution = &e, .finals = true};
+		size_t stmts;
+
+		if (!load(&e, names[i]))
+			continue;
+		stmts = e.stmt_count;
+		decided.stmts = mem_zero(stmts + 1, sizeof(*decided.stmts));
+		judge_with(&e, &(struct mvcc_options){.all_sessions = true, .judged = note_decided, .context = &decided}, &before);
+		execution_release(&e);
+		if (stmts && !alarms(&before) && !before.undecided && !before.unsupported)
+			alter_trace(names[i], &before, stmts, &decided, all, &state);
+		verdict_release(&before);
+		free(decided.stmts);
+	}
+	print_rules(all);
 	return 0;
 }
 
@@ -751,8 +657,8 @@ static int overlap_all(uint64_t seed, unsigned rounds)
 				overlap_orders_free(orders);
 				overlap_widen(&e, &state);
 			}
-			altered = round % 3 == 2 && mutate(&e, next_random(&state) % e.stmt_count,
-							    (enum mutation)(next_random(&state) % NO_BLOCK),
+			altered = round % 3 == 2 && alter(&e, next_random(&state) % e.stmt_count,
+							    (enum alteration)(next_random(&state) % ALTER_NO_BLOCK),
 							    next_random(&state));
 			judge(&e, &v);
 			violation = verdict_count(&v, SEVERITY_VIOLATION) > 0;
@@ -887,6 +793,10 @@ int main(int argc, char **argv)
 		read_names(argv + 3, argc - 3);
 		return bench((unsigned)strtoul(argv[2], NULL, 10));
 	}
-	fprintf(stderr, "usage: mvcc_tool apart|solve|statements|hide SEED|mutate SEED|mutate-free SEED|overlap SEED ROUNDS|bench ROUNDS TRACE...\n");
+	if (argc >= 4 && strcmp(argv[1], "rules") == 0) {
+		read_names(argv + 3, argc - 3);
+		return rules(strtoull(argv[2], NULL, 10));
+	}
+	fprintf(stderr, "usage: mvcc_tool apart|solve|statements|hide SEED|mutate SEED|mutate-free SEED|rules SEED|overlap SEED ROUNDS|bench ROUNDS TRACE...\n");
 	return 2;
 }

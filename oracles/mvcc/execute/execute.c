@@ -598,7 +598,7 @@ static bool counts_fit(struct mvcc *m, const struct write_answer *a)
 	if (a->at_most ? !stmt->in->record.affected || stmt->in->record.affected > a->at_most
 		       : affected != stmt->in->record.affected)
 		return false;
-	return m->now.plan->stmt->kind != SQL_STMT_UPDATE || m->now.plan->join ||
+	return m->now.plan->stmt->kind != SQL_STMT_UPDATE ||
 	       !info_number(stmt->in->record.info, "matched", &matched) || matched == a->matched;
 }
 
@@ -1264,6 +1264,20 @@ static void view_of_what_goes_on(struct mvcc *m, uint32_t index)
 	TRAIL_SET(&m->store.trail, TXN, &m->store.txns[next + 1], view_stmt, index);
 }
 
+/* A write in a READ ONLY transaction fails with error 1792 before it looks at a row (MySQL manual, "START TRANSACTION"); only
+ * temporary tables may be written, which are not modelled. */
+static bool writes_read_only(struct mvcc *m)
+{
+	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now.stmt];
+
+	if (!m->now.plan->writes || m->now.plan->unsupported || stmt->in->record.error || stmt->txn == SCHEDULE_NONE ||
+		!m->schedule->txns[stmt->txn].read_only || m->store.txns[m->now.txn].mixed)
+		return false;
+	mismatch(m, MISMATCH_ERROR);
+	m->search.mismatch.expected_error = ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION;
+	return true;
+}
+
 bool execute(struct mvcc *m, uint32_t index)
 {
 	const struct plan *plan;
@@ -1283,6 +1297,8 @@ bool execute(struct mvcc *m, uint32_t index)
 	}
 	if (concurrency_error(m, m->schedule->stmts[index].in->record.error, &ok))
 		return ok;
+	if (writes_read_only(m))
+		return false;
 	if (judge_unexecuted_by_answer(m, index))
 		return true;
 	touch_tables(m);
