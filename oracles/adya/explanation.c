@@ -315,14 +315,23 @@ static bool is_within(const struct chooser *c, const struct choice *choice, uint
 	return next == GRAPH_NONE || next == choice->node || c->positions->commit_end[next] >= begin;
 }
 
-/* What was current, where the answer allows that; or else what was there in the view's interval. */
+/* What was current, where the answer allows that; or else what was there in the view's interval, the latest first.  The
+ * versions of the interval are those around the current one. */
 static uint32_t first_place(struct chooser *c, const struct choice *choice, uint32_t current)
 {
+	uint32_t last = current;
+
 	if (is_possible(c, choice, current))
 		return current;
-	for (uint32_t place = choice->count; place-- > 0;) {
-		if (is_within(c, choice, place) && is_possible(c, choice, place))
+	while (last + 1 < choice->count && is_within(c, choice, last + 1))
+		last++;
+	for (uint32_t place = last + 1; place-- > 0;) {
+		bool within = is_within(c, choice, place);
+
+		if (within && is_possible(c, choice, place))
 			return place;
+		if (!within && place < current)
+			break;
 	}
 	return nearest_possible(c, choice, current, 0);
 }
