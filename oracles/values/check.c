@@ -54,6 +54,8 @@ struct judge {
 	uint64_t out_of_steps; /* levels that it did not finish */
 	uint64_t too_large;    /* levels that it was not asked for */
 	uint64_t not_saturated; /* levels whose table would have been too large */
+	/* What of the versions is not known, of which Adya's levels are undecided. */
+	uint64_t open_chains, open_tails, unordered, skipped;
 	enum level_answer levels[CYCLE_ORDER_COUNT][CYCLE_LEVEL_COUNT];
 	bool guessed;       /* open orders were tried as the input has them */
 	struct edges guess; /* ... in a graph of its own */
@@ -838,15 +840,10 @@ static void adya(struct judge *j, uint32_t examples)
 	report_levels(j);
 	if (j->v->stamps)
 		timed(j, examples);
-	if (any_undecided(j) && !is_refuted(j) && !(j->level && j->any_adya)) {
-		verdict_undecided(j->out, "version order not known", edges.open_chains);
-		verdict_undecided(j->out, "order of unread appends not known", edges.open_tails);
-		verdict_undecided(
-			j->out, "reads of the key contradict each other", edges.unordered);
-		verdict_undecided(j->out, "too many unread writes of a key", edges.skipped);
-		verdict_undecided(
-			j->out, "several writers of the value read", j->facts.reads_ambiguous);
-	}
+	j->open_chains = edges.open_chains;
+	j->open_tails = edges.open_tails;
+	j->unordered = edges.unordered;
+	j->skipped = edges.skipped;
 	verdict_undecided(j->out, "witness search cut short", j->cycles.cut);
 	cycles_release(&j->cycles);
 	edges_release(&edges);
@@ -891,6 +888,27 @@ static void keep_implied(struct verdict *out, const char *level)
 	out->level_count = kept;
 }
 
+/* Why levels are not decided, once all that implies others is known. */
+static void report_reasons(struct judge *j)
+{
+	struct verdict *out = j->out;
+
+	if (levels_are_decided(out) || is_refuted(j))
+		return;
+	if (any_undecided(j) && !(j->level && j->any_adya)) {
+		verdict_undecided(out, "version order not known", j->open_chains);
+		verdict_undecided(out, "order of unread appends not known", j->open_tails);
+		verdict_undecided(out, "reads of the key contradict each other", j->unordered);
+		verdict_undecided(out, "too many unread writes of a key", j->skipped);
+		verdict_undecided(out, "several writers of the value read", j->facts.reads_ambiguous);
+	}
+	if (any_undecided(j))
+		verdict_undecided(out, "what reads force was not looked for: too much memory (--budget)",
+			j->not_saturated);
+	if (!interrupt_seen())
+		verdict_undecided(out, "the solver ran out of steps (--budget)", j->out_of_steps);
+}
+
 void values_judge(const struct values *v, const struct values_options *options, struct verdict *out)
 {
 	struct judge j = {.v = v,
@@ -923,13 +941,11 @@ void values_judge(const struct values *v, const struct values_options *options, 
 		causal = biswas_enea(&j, examples);
 	if (!stopped && j.adya && j.session && (!j.level || is_guarantee(j.level)))
 		guarantees(&j, causal);
+	levels_complete(out);
 	if (j.level)
 		keep_implied(out, j.level);
 	out->decided += j.facts.reads;
-	verdict_undecided(out, "the solver ran out of steps (--budget)",
-		interrupt_seen() || is_refuted(&j) ? 0 : j.out_of_steps);
-	verdict_undecided(out, "what reads force was not looked for: too much memory (--budget)",
-		any_undecided(&j) && !is_refuted(&j) ? j.not_saturated : 0);
+	report_reasons(&j);
 	verdict_undecided(
 		out, "too large for the solver, or equal elements of a list", j.too_large);
 	verdict_undecided(out, "result of a read not known", v->counts.reads_unknown);

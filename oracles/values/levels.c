@@ -104,6 +104,55 @@ const char *values_level_named(const char *name)
 	return NULL;
 }
 
+/* Two names of one level. */
+static bool is_equal(const char *a, const char *b)
+{
+	static const char *const pairs[][2] = {
+		{"be-SI", "strong-session-PL-SI"}, {"be-SER", "strong-session-PL-3"}};
+
+	for (size_t i = 0; i < ARRAY_LEN(pairs); i++)
+		if ((strcmp(a, pairs[i][0]) == 0 && strcmp(b, pairs[i][1]) == 0) ||
+			(strcmp(a, pairs[i][1]) == 0 && strcmp(b, pairs[i][0]) == 0))
+			return true;
+	return false;
+}
+
+/* What one level's answer says of another. */
+static bool follows(const struct verdict_level *from, const struct verdict_level *to)
+{
+	if (from->answer == LEVEL_UNDECIDED)
+		return false;
+	if (is_equal(from->name, to->name))
+		return true;
+	return from->answer == LEVEL_FAILS ? values_level_implies(to->name, from->name)
+					   : values_level_implies(from->name, to->name);
+}
+
+void levels_complete(struct verdict *verdict)
+{
+	for (bool more = true; more;) {
+		more = false;
+		for (size_t i = 0; i < verdict->level_count; i++) {
+			struct verdict_level *open = &verdict->levels[i];
+
+			for (size_t k = 0; k < verdict->level_count && open->answer == LEVEL_UNDECIDED; k++) {
+				if (!follows(&verdict->levels[k], open))
+					continue;
+				open->answer = verdict->levels[k].answer;
+				more = true;
+			}
+		}
+	}
+}
+
+bool levels_are_decided(const struct verdict *verdict)
+{
+	for (size_t i = 0; i < verdict->level_count; i++)
+		if (verdict->levels[i].answer == LEVEL_UNDECIDED)
+			return false;
+	return true;
+}
+
 bool level_is_extreme(const struct verdict *verdict, size_t level)
 {
 	const struct verdict_level *me = &verdict->levels[level];

@@ -23,4 +23,8 @@ const char *values_level_named(const char *name);
 /* Is it one of the strongest that hold, or of the weakest that fail? */
 bool level_is_extreme(const struct verdict *verdict, size_t level);
 
+/* Decides levels that are open by those that they imply, or that imply them. */
+void levels_complete(struct verdict *verdict);
+bool levels_are_decided(const struct verdict *verdict);
+
 #endif

@@ -9,6 +9,7 @@
 #include "import/import.h"
 #include "random.h"
 #include "values/check.h"
+#include "values/levels.h"
 
 static const char *const plain_levels[] = {
 	"PL-1", "PL-2", "PL-2+", "PL-2.99", "PL-SI", "PL-3", NULL};
@@ -624,6 +625,39 @@ START_TEST(long_histories)
 }
 END_TEST
 
+/* A level that the solver left open is decided by one that it implies, or that implies it. */
+START_TEST(levels_follow)
+{
+	static const char *const fail[] = {"strong-session-PL-2+", "strong-session-PL-SI", "be-SI", "be-prefix"};
+	struct verdict verdict;
+
+	verdict_init(&verdict);
+	for (size_t i = 0; i < ARRAY_LEN(fail); i++)
+		verdict_level(&verdict, fail[i], LEVEL_UNDECIDED);
+	verdict_level(&verdict, "PL-3", LEVEL_UNDECIDED);
+	verdict_level(&verdict, "be-RC", LEVEL_UNDECIDED);
+	verdict_level(&verdict, "monotonic-reads", LEVEL_UNDECIDED);
+	levels_complete(&verdict);
+	ck_assert_int_eq(answer_of(&verdict, "", "be-SI"), '?');
+	verdict_level(&verdict, "be-CC", LEVEL_FAILS);
+	verdict_level(&verdict, "be-RA", LEVEL_HOLDS);
+	levels_complete(&verdict);
+	/* be-SI is another name of strong-session-PL-SI, which alone does not imply be-CC. */
+	for (size_t i = 1; i < ARRAY_LEN(fail); i++)
+		ck_assert_int_eq(answer_of(&verdict, "", fail[i]), '-');
+	ck_assert_int_eq(answer_of(&verdict, "", "strong-session-PL-2+"), '?');
+	ck_assert_int_eq(answer_of(&verdict, "", "PL-3"), '?');
+	ck_assert_int_eq(answer_of(&verdict, "", "be-RC"), '+');
+	verdict_level(&verdict, "PRAM", LEVEL_FAILS);
+	levels_complete(&verdict);
+	ck_assert_int_eq(answer_of(&verdict, "", "strong-session-PL-2+"), '-');
+	ck_assert_int_eq(answer_of(&verdict, "", "monotonic-reads"), '?');
+	ck_assert(!levels_are_decided(&verdict));
+	verdict_release(&verdict);
+}
+END_TEST
+
 UNIT_MAIN("values", lists_without_anomaly, ids, classic_lists, elle_paper, sessions_and_time,
 	classic_registers, closed_predicates, cursor_and_monotonic_view, session_guarantees,
-	open_orders, plume_patterns, other_tools_tests, unwritten_values, first_violation, long_histories)
+	open_orders, plume_patterns, other_tools_tests, unwritten_values, first_violation, long_histories,
+	levels_follow)
