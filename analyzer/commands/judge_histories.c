@@ -8,6 +8,7 @@
 #include "base/output.h"
 #include "base/text.h"
 #include "commands/output_path.h"
+#include "model/history/load.h"
 #include "values/check.h"
 
 const char *const fail_on_words[] = {"violation", "suspicion", "documented", "none", NULL};
@@ -223,6 +224,10 @@ static enum exit_status check_trace(const struct command *command,
 	}
 	status = conclude(
 		command, options, &judged.context, &judged.verdict, &judged, outputs, count);
+	if (history_read_failed(&judged.history, &err)) {
+		output_message("texts of statements are missing: %s", err.text);
+		status = err_exit_status(&err);
+	}
 	judged_release(&judged);
 	return status;
 }

@@ -140,6 +140,7 @@ static bool check_mvcc(const struct judge_options *options, const char *path,
 	struct execution execution = {0};
 	struct solving solving = {.solved = solved, .execution = &execution};
 	struct schedule schedule;
+	bool good;
 
 	if (!execution_load(&execution, path, &load, err))
 		return false;
@@ -162,8 +163,10 @@ static bool check_mvcc(const struct judge_options *options, const char *path,
 		known_attach(verdict, &execution);
 		schedule_release(&schedule);
 	}
+	/* What is not there any more is no evidence that is missing. */
+	good = !execution_read_failed(&execution, err);
 	execution_release(&execution);
-	return true;
+	return good;
 }
 
 /* The solver knows the rules of InnoDB and TiDB. */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/output.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED true
@@ -38,23 +39,27 @@ void mem_limit(uint64_t bytes)
 	}
 }
 
-static NORETURN void out_of_memory(size_t size)
+void mem_exhausted(size_t size)
 {
+	const char *program = output_program();
+	bool judges = strcmp(program, "isotrace") == 0;
+
 	if (limited)
-		fprintf(stderr, "isotrace: more memory is needed than --memory allows (%llu MiB)\n",
+		fprintf(stderr, "%s: more memory is needed than --memory allows (%llu MiB)\n", program,
 			(unsigned long long)(limited >> 20));
-	fprintf(stderr,
-		"isotrace: out of memory (asked for %zu bytes more). Use a machine with more memory, or "
-		"have isotrace check do less: one oracle alone (--oracle=adya, --oracle=mvcc), or without the levels of "
-		"sessions and real time (--no-strong). A shorter recording needs less, too.\n",
-		size);
+	fprintf(stderr, "%s: out of memory (asked for %zu bytes more). Use a machine with more memory%s\n",
+		program, size,
+		judges ? ", or have isotrace check do less: one oracle alone (--oracle=adya, --oracle=mvcc), or "
+			 "without the levels of sessions and real time (--no-strong). A shorter recording needs "
+			 "less, too."
+		       : "; what was recorded before and is written stays readable");
 	_exit(EXIT_STATUS_INPUT);
 }
 
 void *mem_must(void *ptr)
 {
 	if (!ptr)
-		out_of_memory(0);
+		mem_exhausted(0);
 	return ptr;
 }
 
@@ -63,7 +68,7 @@ void *mem_alloc(size_t size)
 	void *ptr = malloc(size ? size : 1);
 
 	if (!ptr)
-		out_of_memory(size);
+		mem_exhausted(size);
 	return ptr;
 }
 
@@ -85,7 +90,7 @@ void *mem_zero(size_t count, size_t size)
 	void *ptr = calloc(count ? count : 1, size ? size : 1);
 
 	if (!ptr)
-		out_of_memory(count);
+		mem_exhausted(count);
 	advise_large(ptr, count * size);
 	return ptr;
 }
@@ -95,7 +100,7 @@ static void *realloc_small(void *ptr, size_t count, size_t size)
 	void *fresh = reallocarray(ptr, count ? count : 1, size ? size : 1);
 
 	if (!fresh)
-		out_of_memory(count);
+		mem_exhausted(count);
 	return fresh;
 }
 
@@ -146,7 +151,7 @@ static size_t grown(size_t need, const size_t *capacity)
 
 	while (fresh < need) {
 		if (fresh > SIZE_MAX / 2)
-			out_of_memory(need);
+			mem_exhausted(need);
 		fresh *= 2;
 	}
 	return fresh;

@@ -14,6 +14,8 @@
 
 /* From now on the process ends with a message rather than take more than this; 0: the machine's memory. */
 void mem_limit(uint64_t bytes);
+/* Says that there is no memory, and ends the program; size: what was asked for, 0: not known. */
+NORETURN void mem_exhausted(size_t size);
 /* What a library has allocated; NULL ends the program as a failing mem_alloc() does. */
 void *mem_must(void *ptr);
 void *mem_alloc(size_t size) __attribute__((malloc, returns_nonnull, alloc_size(1)));

@@ -75,6 +75,7 @@ void trace_blocks_close(struct trace_blocks *blocks)
 	free(blocks);
 }
 
+/* False, with errno; 0: the file has ended. */
 static bool read_at(int fd, char *out, size_t size, uint64_t offset)
 {
 	while (size) {
@@ -82,6 +83,8 @@ static bool read_at(int fd, char *out, size_t size, uint64_t offset)
 
 		if (n < 0 && errno == EINTR)
 			continue;
+		if (n == 0)
+			errno = 0;
 		if (n <= 0)
 			return false;
 		out += n;
@@ -95,6 +98,13 @@ static bool changed(const struct trace_blocks *blocks, uint32_t segment, struct 
 {
 	return err_set(err, ERR_FORMAT, "the trace %s was changed since it was loaded",
 		segment < blocks->input.count ? blocks->input.segments[segment].name : "");
+}
+
+static bool not_read(const struct trace_blocks *blocks, uint32_t segment, struct err *err)
+{
+	if (!errno)
+		return changed(blocks, segment, err);
+	return err_set_errno(err, errno, "cannot read the trace %s", blocks->input.segments[segment].path);
 }
 
 /* The frame of a block, checked. */
@@ -114,7 +124,7 @@ static bool read_frame(struct trace_blocks *blocks, const struct slot *slot, str
 			err, errno, "cannot open the trace %s", blocks->input.segments[slot->segment].path);
 	buf_clear(&blocks->frame);
 	if (!read_at(*fd, buf_reserve(&blocks->frame, HEAD_SIZE), HEAD_SIZE, slot->offset))
-		return changed(blocks, slot->segment, err);
+		return not_read(blocks, slot->segment, err);
 	blocks->frame.len = HEAD_SIZE;
 	p = (const unsigned char *)blocks->frame.data;
 	length = mp_load_be(p + 1, 4);
@@ -122,7 +132,7 @@ static bool read_frame(struct trace_blocks *blocks, const struct slot *slot, str
 		return changed(blocks, slot->segment, err);
 	length -= TRACE_BLOCK_HEAD_SIZE;
 	if (!read_at(*fd, buf_reserve(&blocks->frame, length), length, slot->offset + HEAD_SIZE))
-		return changed(blocks, slot->segment, err);
+		return not_read(blocks, slot->segment, err);
 	blocks->frame.len += length;
 	p = (const unsigned char *)blocks->frame.data;
 	/* Its version was checked when it was loaded. */

@@ -178,13 +178,12 @@ static bool write_stop_gap(struct trace_writer *writer)
 
 static char *segment_path(const struct trace_writer *writer, uint32_t number)
 {
-	char *path;
+	struct buf path = BUF_INIT;
 
 	if (!writer->directory)
 		return mem_strdup(writer->path);
-	if (asprintf(&path, "%s/%06" PRIu32 ".itr", writer->path, number) < 0)
-		BUG("asprintf");
-	return path;
+	buf_printf(&path, "%s/%06" PRIu32 ".itr", writer->path, number);
+	return path.data;
 }
 
 bool writing_open_segment(struct trace_writer *writer, uint32_t number, struct err *err)

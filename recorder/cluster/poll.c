@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "capture/cluster_event.h"
 #include "db/levels_in_programs.h"
+#include "db/query.h"
 #include "server/errors.h"
 #include "sql/text/stmt_classify.h"
 #include "trace/doubts.h"
@@ -115,9 +116,9 @@ static void drop_unseen(struct poller_state *s)
 
 static MYSQL_RES *ask(struct poller_state *s, const char *sql)
 {
-	if (mysql_query(s->db, sql))
+	if (db_send(s->db, sql))
 		return NULL;
-	return mysql_store_result(s->db);
+	return db_result(s->db);
 }
 
 static bool is_connection_error(MYSQL *db)

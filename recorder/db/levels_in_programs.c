@@ -3,6 +3,7 @@
 
 #include "db/answer.h"
 #include "db/own_objects.h"
+#include "db/query.h"
 #include "sql/text/raw_token.h"
 #include "sql/text/stmt_classify.h"
 
@@ -18,7 +19,7 @@ unsigned hidden_levels_read(MYSQL *db)
 		"(" OWN_DATABASES ") and left(trigger_name, 7) <> '" TRIGGER_PREFIX
 		"' union all select 'EVENT', event_definition from information_schema.events "
 		"where event_schema not in (" OWN_DATABASES ")";
-	MYSQL_RES *result = mysql_query(db, sql) ? NULL : mysql_store_result(db);
+	MYSQL_RES *result = db_send(db, sql) ? NULL : db_result(db);
 	unsigned hidden = 0;
 	MYSQL_ROW row;
 

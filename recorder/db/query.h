@@ -8,6 +8,14 @@
 #include "base/attr.h"
 #include "base/err.h"
 
+/* Ends the program when the client library had no memory, as for memory of our own.  What it did not take
+ * of an answer would be there for the next query, and would be taken for that one's. */
+void db_check_memory(MYSQL *mysql);
+/* mysql_query(), mysql_real_query() and mysql_store_result(), with that. */
+int db_send(MYSQL *mysql, const char *sql);
+int db_send_bytes(MYSQL *mysql, const char *sql, unsigned long len);
+MYSQL_RES *db_result(MYSQL *mysql);
+
 /* The whole result; NULL and err when it fails. */
 MYSQL_RES *db_query(MYSQL *mysql, const char *sql, struct err *err) MUST_CHECK;
 /* A statement without a result. */

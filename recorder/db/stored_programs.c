@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "db/answer.h"
 #include "db/own_objects.h"
+#include "db/query.h"
 #include "sql/sql.h"
 #include "sql/text/stmt_classify.h"
 #include "trace/pack.h"
@@ -14,7 +15,7 @@
 
 static MYSQL_RES *ask(MYSQL *db, const char *sql)
 {
-	return mysql_query(db, sql) == 0 ? mysql_store_result(db) : NULL;
+	return db_send(db, sql) == 0 ? db_result(db) : NULL;
 }
 
 static void emit(

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/attr.h"
+#include "db/query.h"
 
 static const char *const names[] = {"auto_increment_increment", "autocommit", "binlog_format",
 	"binlog_row_image", "character_set_server", "collation_database", "collation_server",
@@ -37,7 +38,7 @@ bool variable_is_recorded(struct span name)
 
 uint32_t variables_pack_login(MYSQL *db, msgpack_packer *pk)
 {
-	MYSQL_RES *result = mysql_query(db, "select @isorec_login") ? NULL : mysql_store_result(db);
+	MYSQL_RES *result = db_send(db, "select @isorec_login") ? NULL : db_result(db);
 	MYSQL_ROW row = result ? mysql_fetch_row(result) : NULL;
 	bool off = row && row[0] && strcmp(row[0], "utf8mb4") != 0;
 

@@ -63,7 +63,7 @@ static bool execute(struct preparer *p, const struct instrument_table *t, const 
 			p->options->tell_sql(p->options->ctx, sql->data);
 		return true;
 	}
-	if (mysql_real_query(p->mysql, sql->data, sql->len) == 0)
+	if (db_send_bytes(p->mysql, sql->data, sql->len) == 0)
 		return true;
 	return err_set(p->err, ERR_SERVER, "table %s.%s: %.200s: error %u: %s", t->database,
 		t->name, sql->data, mysql_errno(p->mysql), mysql_error(p->mysql));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "instrument/row_sql.h"
 
+#include "db/query.h"
 #include "sql/sql.h"
 
 /* As hexadecimal digits: the same in every sql_mode and character set. */
@@ -102,8 +103,8 @@ static void add_all_columns(struct buf *out, MYSQL *mysql, struct span name)
 
 	buf_add_str(&sql, "show columns from ");
 	buf_add_span(&sql, name);
-	if (mysql_query(mysql, sql.data) == 0)
-		result = mysql_store_result(mysql);
+	if (db_send(mysql, sql.data) == 0)
+		result = db_result(mysql);
 	while (result && (row = mysql_fetch_row(result))) {
 		enum { FIELD = 0, EXTRA = 5 };
 
@@ -155,8 +156,8 @@ void instrument_add_select(
 	add_plain_select(&sql, mysql, table, name);
 	buf_add_str(&sql, " limit 0");
 	plain = span_of(sql.data, sql.len - strlen(" limit 0"));
-	if (mysql_query(mysql, sql.data) == 0)
-		result = mysql_store_result(mysql);
+	if (db_send(mysql, sql.data) == 0)
+		result = db_result(mysql);
 	if (!result || !has_float(result)) {
 		buf_add_span(out, plain); /* what is wrong will be said then */
 		mysql_free_result(result);

@@ -81,7 +81,8 @@ bool address_parse(struct address *out, const char *text, unsigned port, struct 
 		return false;
 	code = getaddrinfo(host, service, &hints, &list);
 	if (code)
-		return err_set(err, ERR_USAGE, "%s: %s", text, gai_strerror(code));
+		return err_set(err, code == EAI_MEMORY || code == EAI_SYSTEM ? ERR_IO : ERR_USAGE, "%s: %s",
+			text, gai_strerror(code));
 	for (struct addrinfo *at = list; at && out->count < ADDRESS_COUNT_MAX; at = at->ai_next) {
 		memcpy(&out->list[out->count], at->ai_addr, at->ai_addrlen);
 		out->len[out->count++] = at->ai_addrlen;

@@ -192,9 +192,13 @@ bool relay_worker_start(struct relay_worker *worker, const struct relay_options 
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	code = pthread_create(&worker->thread, NULL, worker_main, worker);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (code)
-		return err_set_errno(err, code, "cannot start a worker thread");
-	return true;
+	if (!code)
+		return true;
+	capture_worker_close(&worker->capture);
+	close(worker->epoll_fd);
+	close(worker->event_fd);
+	pthread_mutex_destroy(&worker->lock);
+	return err_set_errno(err, code, "cannot start a worker thread");
 }
 
 static void wake(struct relay_worker *worker)

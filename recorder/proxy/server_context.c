@@ -470,8 +470,8 @@ static uint64_t rows_with_room(const struct server_context *context, MYSQL *db, 
 	query_add_quoted(&sql, db, buf_span(&table->database));
 	buf_add_str(&sql, " and table_name = ");
 	query_add_quoted(&sql, db, buf_span(&table->name));
-	if (mysql_real_query(db, sql.data, (unsigned long)sql.len) == 0)
-		result = mysql_store_result(db);
+	if (db_send_bytes(db, sql.data, (unsigned long)sql.len) == 0)
+		result = db_result(db);
 	row = result ? mysql_fetch_row(result) : NULL;
 	if (row && row[0])
 		length = strtoull(row[0], NULL, 10);
@@ -506,7 +506,7 @@ static bool table_rows(struct server_context *context, MYSQL *db, struct capture
 	if (table->columns.len)
 		buf_printf(&sql, " order by %s", table->columns.data);
 	buf_printf(&sql, " limit %llu", (unsigned long long)rows_max + (rows_max < UINT64_MAX));
-	if (mysql_real_query(db, sql.data, (unsigned long)sql.len) == 0)
+	if (db_send_bytes(db, sql.data, (unsigned long)sql.len) == 0)
 		result = mysql_use_result(db);
 	if (!result) {
 		ok = instrument_table_gone(mysql_errno(db));
@@ -584,8 +584,8 @@ bool server_context_rows(struct server_context *context, struct capture_node *no
 	db = connect_to(context, node, address, err);
 	if (!db)
 		return false;
-	if (mysql_query(db, "set session transaction isolation level repeatable read") ||
-		mysql_query(db, "start transaction with consistent snapshot"))
+	if (db_send(db, "set session transaction isolation level repeatable read") ||
+		db_send(db, "start transaction with consistent snapshot"))
 		ok = db_error(db, node->name, "cannot begin a consistent snapshot", err);
 	context->row_bytes = 0;
 	for (size_t i = 0; ok && i < context->count; i++)

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "db/connect.h"
+#include "db/query.h"
 #include "db/variables.h"
 #include "run/prepared.h"
 
@@ -161,8 +162,8 @@ static void finish_select(struct client *c, MYSQL *mysql)
 	for (const struct own_query *q; (q = instrument_next_query(&c->instrument)) != NULL;) {
 		MYSQL_RES *result = NULL;
 
-		if (mysql_real_query(mysql, q->sql.data, q->sql.len) == 0)
-			result = mysql_store_result(mysql);
+		if (db_send_bytes(mysql, q->sql.data, q->sql.len) == 0)
+			result = db_result(mysql);
 		if (result)
 			take_own_rows(c, result);
 		mysql_free_result(result);
@@ -181,8 +182,8 @@ static bool read_log(struct client *c)
 
 	if (!c->instrumented || !instrument_wants_log(&c->instrument))
 		return true;
-	if (!c->dead && mysql_query(c->mysql, LOG_READ_SQL) == 0)
-		result = mysql_store_result(c->mysql);
+	if (!c->dead && db_send(c->mysql, LOG_READ_SQL) == 0)
+		result = db_result(c->mysql);
 	else if (!c->dead && select_is_late_abort(mysql_errno(c->mysql)))
 		return false;
 	if (result)
@@ -203,7 +204,7 @@ static bool send_before(struct client *c)
 		return false;
 	/* Another failure is one of the connection, and the statement will show it. */
 	return !instrument_wants_reset(&c->instrument) ||
-	       mysql_query(c->mysql, c->instrument.tables->reset_sql) == 0 ||
+	       db_send(c->mysql, c->instrument.tables->reset_sql) == 0 ||
 	       !select_is_late_abort(mysql_errno(c->mysql));
 }
 
@@ -473,6 +474,7 @@ static bool advance_own(struct client *c)
 /* The call that was under way has returned: what is next?  True when nothing is. */
 static bool advance(struct client *c)
 {
+	db_check_memory(c->mysql);
 	if (c->state >= CLIENT_OWN_QUERY)
 		return advance_own(c);
 	if (c->state >= CLIENT_PREPARE)

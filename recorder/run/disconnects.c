@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
+#include "db/query.h"
 #include "server/errors.h"
 
 enum {
@@ -135,8 +136,8 @@ static void ask_node(struct engine *e, size_t node, const struct buf *ids)
 
 	buf_printf(&sql, "select id from information_schema.processlist where id in (%s)",
 		ids->data);
-	if (mysql_query(control, sql.data) == 0)
-		result = mysql_store_result(control);
+	if (db_send(control, sql.data) == 0)
+		result = db_result(control);
 	for (size_t i = 0; i < e->client_count; i++) {
 		struct client *c = &e->clients[i];
 

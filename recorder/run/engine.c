@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/version.h"
 #include "db/levels_in_programs.h"
+#include "db/query.h"
 #include "instrument/prepare.h"
 #include "run/disconnects.h"
 #include "scenario/scenario.h"
@@ -45,7 +46,7 @@ void engine_note(struct engine *e, const char *topic, struct span text)
 
 bool engine_query(struct engine *e, struct span sql)
 {
-	if (mysql_real_query(e->control, sql.ptr, sql.len)) {
+	if (db_send_bytes(e->control, sql.ptr, sql.len)) {
 		unsigned error = mysql_errno(e->control);
 
 		/* Errors of the library itself: no server answers. */
@@ -53,7 +54,7 @@ bool engine_query(struct engine *e, struct span sql)
 		return false;
 	}
 	do {
-		MYSQL_RES *result = mysql_store_result(e->control);
+		MYSQL_RES *result = db_result(e->control);
 
 		if (result)
 			mysql_free_result(result);
@@ -138,8 +139,8 @@ static enum txn_level level_of(MYSQL *mysql, const char *scope)
 		MYSQL_ROW row;
 
 		snprintf(sql, sizeof(sql), "select @@%s.%s", scope, names[i]);
-		if (mysql_query(mysql, sql) == 0)
-			result = mysql_store_result(mysql);
+		if (db_send(mysql, sql) == 0)
+			result = db_result(mysql);
 		row = result ? mysql_fetch_row(result) : NULL;
 		if (row && row[0])
 			level = scenario_level_word(span_str(row[0]));
@@ -193,14 +194,14 @@ static bool sync_node(MYSQL *control)
 	MYSQL_ROW row;
 	bool ok;
 
-	if (mysql_query(control, "set session wsrep_sync_wait = 15") ||
-		mysql_query(control, "select @@wsrep_on, count(*) from mysql.user") ||
-		!(result = mysql_store_result(control)))
+	if (db_send(control, "set session wsrep_sync_wait = 15") ||
+		db_send(control, "select @@wsrep_on, count(*) from mysql.user") ||
+		!(result = db_result(control)))
 		return false;
 	row = mysql_fetch_row(result);
 	ok = row && row[0] && !strcmp(row[0], "1");
 	mysql_free_result(result);
-	return ok && mysql_query(control, "set session wsrep_sync_wait = 0") == 0;
+	return ok && db_send(control, "set session wsrep_sync_wait = 0") == 0;
 }
 
 bool engine_sync_nodes(struct engine *e)
@@ -321,7 +322,7 @@ bool engine_open_session(struct engine *e, size_t index, size_t node, uint32_t i
 
 		snprintf(sql, sizeof(sql), "set session transaction isolation level %s",
 			txn_level_name((uint8_t)level));
-		if (mysql_query(c->mysql, sql))
+		if (db_send(c->mysql, sql))
 			return err_set(e->err, ERR_SERVER, "session %s: %s: %s", name, sql,
 				mysql_error(c->mysql));
 	}
@@ -346,8 +347,8 @@ static void wait_closed(MYSQL *control, const struct buf *threads)
 		MYSQL_RES *result = NULL;
 		bool some;
 
-		if (mysql_query(control, sql.data) == 0)
-			result = mysql_store_result(control);
+		if (db_send(control, sql.data) == 0)
+			result = db_result(control);
 		some = result && mysql_num_rows(result);
 		if (result)
 			mysql_free_result(result);
@@ -650,7 +651,7 @@ void engine_abandon_all(struct engine *e)
 		/* Else it would hold its locks until it notices that the client has gone. */
 		snprintf(sql, sizeof(sql), "kill %lu", mysql_thread_id(c->mysql));
 		if (!e->control_dead)
-			(void)!mysql_query(e->nodes[c->node].control, sql);
+			(void)!db_send(e->nodes[c->node].control, sql);
 		fill_blocked(c);
 		client_abandon(c, "it was given up");
 		complete(e, c);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "db/query.h"
 
 /* Twice what the server's deadlock thread sleeps at most, and some time for it to run. */
 #define CIRCLE_STANDS_NS UINT64_C(2500000000)
@@ -42,7 +43,7 @@ static const char *const queries[] = {
 
 static MYSQL_RES *ask(MYSQL *control, const char *sql)
 {
-	return mysql_query(control, sql) ? NULL : mysql_store_result(control);
+	return db_send(control, sql) ? NULL : db_result(control);
 }
 
 /* innodb_deadlock_detect=OFF; servers that do not know the variable always look. */

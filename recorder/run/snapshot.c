@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "db/answer.h"
+#include "db/query.h"
 #include "db/row.h"
 #include "db/stored_programs.h"
 #include "db/table_schema.h"
@@ -18,8 +19,8 @@
 static bool ask(struct snapshot *s, const char *sql, MYSQL_RES **out, struct err *err)
 {
 	*out = NULL;
-	if (mysql_query(s->control, sql) == 0)
-		*out = mysql_store_result(s->control);
+	if (db_send(s->control, sql) == 0)
+		*out = db_result(s->control);
 	if (!*out)
 		return err_set(err, ERR_SERVER, "%s: %s", sql, mysql_error(s->control));
 	return true;
@@ -109,7 +110,7 @@ static bool set_session(struct snapshot *s, struct err *err)
 {
 	static const char sql[] = "set session " OWN_READING ", time_zone = @@global.time_zone";
 
-	return (mysql_query(s->control, sql) == 0 && mysql_set_character_set(s->control, "utf8mb4") == 0) ||
+	return (db_send(s->control, sql) == 0 && mysql_set_character_set(s->control, "utf8mb4") == 0) ||
 	       err_set(err, ERR_SERVER, "%s: %s", sql, mysql_error(s->control));
 }
 

@@ -1,148 +1,324 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""isotrace with its n-th call of a kind failing, for every n: TAP on standard output.
+"""isotrace and isorec with their n-th call of a kind failing, for every n: TAP on standard output.
 
-    test_every_call.py ISOTRACE TRACE...
+    test_every_call.py ISOREC ISOTRACE ISOREC-SERVERS FAIL_CALLS.so TRACE...
 
-A preloaded library fails the n-th malloc, read, open and others.  Whatever fails, the program must not
-crash, must not call it an internal error, and must not say another verdict than without the fault.
+A preloaded library (fail_calls.c) fails the n-th malloc, read, fdatasync, connect and others.  Whatever
+fails: no crash, no hang, and
+
+- isotrace says what it says without the fault, or ends with status 4 and a message.
+- isorec ends as without the fault, or with a status that is documented and a message.  Its trace has
+  nothing that was not sent.  Where it ends with 0 and the trace counts as complete, all is in there that
+  clients have heard of; with --durable also where the trace is not complete, unless the recorder counts
+  commits that it did not keep.
 """
+import json
 import os
 import re
+import select
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "scripts"))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "scripts"), os.path.join(HERE, "..", "wire")]
 import tap  # noqa: E402
+from scripted import Mock, Talk, ok  # noqa: E402
 
-ISOTRACE, TRACES = os.path.abspath(sys.argv[1]), [os.path.abspath(p) for p in sys.argv[2:]]
-MOST = 60  # of one kind in one run: beyond, every k-th call
-
-LIBRARY = r"""
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/types.h>
-#include <unistd.h>
-
-static long counts[16];
-static int kind = -2;
-static long at;
-
-/* Counted from the program's main() on: what the loader does is not ours. */
-static int due(int which)
-{
-	if (kind == -2) {
-		const char *text = getenv("FAIL_KIND");
-
-		kind = -1;
-		at = atol(getenv("FAIL_AT") ? getenv("FAIL_AT") : "0");
-		kind = text ? atoi(text) : -1;
-	}
-	return __atomic_add_fetch(&counts[which], 1, __ATOMIC_RELAXED) == at && which == kind;
-}
-
-__attribute__((destructor)) static void tell(void)
-{
-	const char *path = getenv("FAIL_COUNTS");
-	FILE *out;
-
-	kind = -1;
-	out = path ? fopen(path, "w") : NULL;
-	for (int i = 0; out && i < 16; i++)
-		fprintf(out, "%ld\n", counts[i]);
-	if (out)
-		fclose(out);
-}
-
-#define REAL(type, name, args) static type(*real) args; if (!real) real = (type(*) args)dlsym(RTLD_NEXT, name)
-
-extern void *__libc_malloc(size_t);
-extern void *__libc_calloc(size_t, size_t);
-extern void *__libc_realloc(void *, size_t);
-void *malloc(size_t n) { if (due(0)) { errno = ENOMEM; return NULL; } return __libc_malloc(n); }
-void *calloc(size_t n, size_t m) { if (due(1)) { errno = ENOMEM; return NULL; } return __libc_calloc(n, m); }
-void *realloc(void *p, size_t n) { if (due(2)) { errno = ENOMEM; return NULL; } return __libc_realloc(p, n); }
-void *reallocarray(void *p, size_t n, size_t m) { if (due(2)) { errno = ENOMEM; return NULL; } return __libc_realloc(p, n * m); }
-ssize_t read(int fd, void *p, size_t n) { REAL(ssize_t, "read", (int, void *, size_t)); if (due(3)) { errno = EIO; return -1; } return real(fd, p, n); }
-ssize_t pread64(int fd, void *p, size_t n, off64_t o) { REAL(ssize_t, "pread64", (int, void *, size_t, off64_t)); if (due(4)) { errno = EIO; return -1; } return real(fd, p, n, o); }
-ssize_t write(int fd, const void *p, size_t n) { REAL(ssize_t, "write", (int, const void *, size_t)); if (fd != 2 && due(5)) { errno = ENOSPC; return -1; } return real(fd, p, n); }
-int open64(const char *path, int flags, ...) { va_list ap; int mode; REAL(int, "open64", (const char *, int, ...)); va_start(ap, flags); mode = va_arg(ap, int); va_end(ap); if (due(6)) { errno = EMFILE; return -1; } return real(path, flags, mode); }
-FILE *fopen64(const char *path, const char *how) { REAL(FILE *, "fopen64", (const char *, const char *)); if (due(7)) { errno = EMFILE; return NULL; } return real(path, how); }
-int rename(const char *a, const char *b) { REAL(int, "rename", (const char *, const char *)); if (due(8)) { errno = EACCES; return -1; } return real(a, b); }
-int pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*f)(void *), void *arg) { REAL(int, "pthread_create", (pthread_t *, const pthread_attr_t *, void *(*)(void *), void *)); if (due(9)) return EAGAIN; return real(t, a, f, arg); }
-void *mmap64(void *p, size_t n, int prot, int flags, int fd, off64_t o) { REAL(void *, "mmap64", (void *, size_t, int, int, int, off64_t)); if (due(10)) { errno = ENOMEM; return (void *)-1; } return real(p, n, prot, flags, fd, o); }
-int close(int fd) { REAL(int, "close", (int)); if (fd > 2 && due(11)) { real(fd); errno = EIO; return -1; } return real(fd); }
-"""
+ISOREC, ISOTRACE, SERVERS, LOADED = [os.path.abspath(p) for p in sys.argv[1:5]]
+TRACES = [os.path.abspath(p) for p in sys.argv[5:]]
+MOST = 40  # of one kind in one run: beyond, every k-th call
 KINDS = ["malloc", "calloc", "realloc", "read", "pread", "write", "open", "fopen", "rename", "pthread_create",
-         "mmap", "close"]
+         "mmap", "close", "fdatasync", "connect", "accept", "socket", "epoll_ctl", "recv", "send", "ftruncate",
+         "listen"]
 FOLDER = tempfile.mkdtemp(prefix="isotrace-faults-")
-LOADED = os.path.join(FOLDER, "fail.so")
+HANGS = 60  # seconds
 
 
-def run(args, **env):
-    return subprocess.run([ISOTRACE, *args], capture_output=True, check=False, timeout=120,
-                          env=dict(os.environ, LC_ALL="C", LD_PRELOAD=LOADED, **env))
+def environment(**env):
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("MYSQL_")}
+    # Wide: where a line is cut depends on the character set, whose tables may not be had.
+    return dict(clean, LC_ALL="C", COLUMNS="5000", LD_PRELOAD=LOADED, **env)
 
 
-def verdict(command, done):
-    """What must not change: all of standard output, of a run that says that it went well."""
-    # Without the locale's tables, characters beyond ASCII are written as escapes.
-    return re.sub(rb"\\u\{[0-9a-f]+\}|[^\x00-\x7f]+", b"?", b"".join(done.stdout.split())) if command in ("check", "stats") else b""
-
-
-def every_call(command, trace):
-    out = os.path.join(FOLDER, "out")
-    args = [command, *(["-o", out] if command == "report" else []), trace]
+def every_call(name, run):
+    """run(env): NULL or what is wrong, and what was seen.  The first time without a fault."""
     counts_file = os.path.join(FOLDER, "counts")
-    good = run(args, FAIL_COUNTS=counts_file)
+    wrong, good = run(environment(FAIL_COUNTS=counts_file), None)
+    assert not wrong, wrong
     with open(counts_file, encoding="ascii") as file:
         counts = [int(line) for line in file]
     runs, bad = 0, []
-    for kind, name in enumerate(KINDS):
+    for kind, call in enumerate(KINDS):
         step = max(1, counts[kind] // MOST)
         for at in range(1, counts[kind] + 1, step):
-            done = run(args, FAIL_KIND=str(kind), FAIL_AT=str(at))
+            wrong, _ = run(environment(FAIL_KIND=str(kind), FAIL_AT=str(at)), good)
             runs += 1
-            if done.returncode < 0 or done.returncode == 5:
-                bad.append((name, at, done.returncode, done.stderr[-200:]))
-            elif done.returncode == 3:
-                pass  # incomplete: it claims nothing, and says so on standard output
-            elif done.returncode == good.returncode and verdict(command, done) != verdict(command, good):
-                bad.append((name, at, "other output", done.stderr[-200:]))
-            elif done.returncode != good.returncode and not done.stderr and name not in ("write", "close"):
-                bad.append((name, at, "nothing said", done.returncode))
-    print("# %s %s: %d calls failed one by one, %d faults" % (command, os.path.basename(trace), runs, len(bad)))
-    assert not bad, bad[:6]
+            if wrong:
+                bad.append((call, at, wrong))
+    print("# %s: %d calls failed one by one, %d faults" % (name, runs, len(bad)))
+    assert not bad, bad[:8]
 
 
-def add(command, trace):
+# ---- isotrace ----
+
+def output_of(done, out):
+    """What must not change."""
+    text = done.stdout
+    if os.path.exists(out):
+        with open(out, "rb") as file:
+            text += file.read()
+    # Without the locale's tables, characters beyond ASCII are written as escapes.
+    return re.sub(rb"(\\u\{[0-9a-f]+\}|[^\x00-\x7f])+", b"?", b"".join(text.split()))
+
+
+def analyze(args):
+    out = os.path.join(FOLDER, "out")
+    args = [out if a == "OUT" else a for a in args]
+
+    def run(env, good):
+        if os.path.exists(out):
+            os.unlink(out)
+        done = subprocess.run([ISOTRACE, *args], capture_output=True, check=False, timeout=HANGS, env=env)
+        seen = (done.returncode, output_of(done, out))
+        if good is None and done.returncode not in (0, 1, 3):
+            return done.stderr, seen
+        if good is None or seen == good:
+            return None, seen
+        if done.returncode == 4 and done.stderr.startswith(b"isotrace: "):
+            return None, seen
+        return (done.returncode, done.stderr[-200:], "other output" if done.returncode == good[0] else ""), seen
+    return run
+
+
+def add_analyzer(title, args):
     def function():
-        every_call(command, trace)
-    function.__doc__ = "%s of %s" % (command, os.path.basename(trace))
-    globals()["test_%s_%s" % (command, os.path.basename(trace).replace("-", "_").replace(".", "_"))] = function
+        every_call(title, analyze(args))
+    globals()["test_isotrace_" + re.sub(r"\W+", "_", title)] = function
+
+
+# ---- isorec ----
+
+STATEMENTS = [b"insert into t values (%d)" % n for n in range(6)]
+
+
+def exchange(source, target, data):
+    source.sendall(data)
+    got = b""
+    while len(got) < len(data):
+        part = target.recv(len(data) - len(got))
+        if not part:
+            return False
+        got += part
+    return got == data
+
+
+def play(mock, port):
+    """Two sessions through the proxy, as far as it lets them; the statements whose answers came."""
+    heard = []
+    for session in range(2):
+        mine = STATEMENTS[session::2]
+        talk = Talk()
+        for text in mine:
+            talk.command(b"\3" + text).server(ok())
+        try:
+            client = socket.create_connection(("127.0.0.1", port), timeout=5)
+        except OSError:
+            continue
+        with client:
+            # The proxy may have closed it, or not be able to reach the server.
+            ready, _, _ = select.select([client, mock.socket], [], [], 5)
+            if mock.socket not in ready:
+                continue
+            server = mock.accept()
+            with server:
+                client.settimeout(5)
+                server.settimeout(5)
+                try:
+                    for from_server, data in talk.steps:
+                        if not exchange(*((server, client) if from_server else (client, server)), data):
+                            break
+                        if from_server and data[4:] == ok() and data[3] == 1:
+                            heard.append(mine[len([h for h in heard if h in mine])])
+                except OSError:
+                    pass
+    return heard
+
+
+def await_port(process, log):
+    for _ in range(HANGS * 100):
+        with open(log, encoding="utf-8") as file:
+            found = re.search(r"clients connect to \S*:(\d+),", file.read())
+        if found:
+            return int(found.group(1))
+        if process.poll() is not None:
+            return None
+        time.sleep(0.01)
+    return None
+
+
+def recorded(trace):
+    """The statements in the trace, and whether it counts as complete."""
+    if not os.path.exists(trace):
+        return [], False
+    shown = subprocess.run([ISOTRACE, "show", "--format=ndjson", trace], capture_output=True, check=False)
+    found = [json.loads(line) for line in shown.stdout.splitlines()]
+    return [r["text"].encode() for r in found if r["kind"] == "stmt" and r["text"]], shown.returncode == 0
+
+
+def judge_recording(status, said, heard, trace, durable):
+    texts, complete = recorded(trace)
+    if status not in (0, 3, 4):
+        return "status %d" % status
+    if status and not re.search(r"^isorec: .*(cannot|memory|stopped|footer|refused|failed)", said, re.M | re.I):
+        return "status %d and no reason" % status
+    if [t for t in texts if t not in STATEMENTS] or len(texts) != len(set(texts)):
+        return "made up: %r" % texts
+    missing = [t for t in heard if t not in texts]
+    if missing and status == 0 and complete:
+        return "silently lost: %r" % missing
+    if missing and durable and status == 0 and "; 0 were answered without" in said:
+        return "not durable: %r" % missing
+    return None
+
+
+def proxy(*options):
+    trace, log = os.path.join(FOLDER, "run.itr"), os.path.join(FOLDER, "log")
+
+    def run(env, good):
+        for path in (trace, log):
+            if os.path.isdir(path):
+                shutil.rmtree(path)
+            elif os.path.exists(path):
+                os.unlink(path)
+        mock = Mock()
+        with mock.socket, open(log, "w", encoding="utf-8") as messages:
+            process = subprocess.Popen(
+                [ISOREC, "proxy", "-o", trace, "--node", "127.0.0.1:%d" % mock.port, "--listen", "127.0.0.1:0",
+                 "--workers=1", "--flush-interval=5ms", "--connect-timeout=2s", "--drain-timeout=1s", *options],
+                stdin=subprocess.DEVNULL, stdout=messages, stderr=messages, env=env)
+            try:
+                port = await_port(process, log)
+                heard = play(mock, port) if port else []
+                process.send_signal(signal.SIGTERM)
+                process.wait(timeout=HANGS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+                return "it hangs", None
+        with open(log, encoding="utf-8") as file:
+            said = file.read()
+        if good is None and (process.returncode or heard != sorted(STATEMENTS, key=lambda t: STATEMENTS.index(t) % 2)):
+            return "the run without a fault: %d %r %s" % (process.returncode, heard, said), None
+        wrong = judge_recording(process.returncode, said, heard, trace, "--durable" in options)
+        return (wrong and (wrong, said[-300:])), (process.returncode, heard)
+    return run
+
+
+def test_isorec_proxy():
+    every_call("proxy", proxy())
+
+
+def test_isorec_proxy_durable():
+    every_call("proxy --durable", proxy("--durable"))
+
+
+def test_isorec_proxy_always_synced():
+    every_call("proxy --sync=always", proxy("--sync=always", "--compression=1"))
+
+
+def test_isorec_proxy_rotated():
+    every_call("proxy --max-size", proxy("--max-size=1K", "--max-total=100K"))
+
+
+SCENARIO = """[setup]
+create table t(a int primary key, b int) engine=innodb;
+insert into t values (1,10);
+[schedule]
+T1> begin;
+T2> begin;
+T1> update t set b=11 where a=1;
+T2> update t set b=12 where a=1;
+T1> commit;
+T2> commit;
+"""
+
+
+def server():
+    if not hasattr(server, "address"):
+        done = subprocess.run([SERVERS, "start", "mariadb-local", "--json", "--with-parent", str(os.getpid())],
+                              capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise tap.Skip(done.stderr.strip())
+        server.address = json.loads(done.stdout)
+    return ["--host=127.0.0.1", "--port=%d" % server.address["port"], "--user=root"]
+
+
+def command(args):
+    """A command of isorec: as without the fault, or an error and a message."""
+    out = os.path.join(FOLDER, "made.itr")
+
+    def run(env, good):
+        for path in (out, out[:-4]):
+            shutil.rmtree(path, ignore_errors=True)
+            if os.path.exists(path):
+                os.unlink(path)
+        try:
+            done = subprocess.run([ISOREC, *args], capture_output=True, check=False, timeout=HANGS, env=env, cwd=FOLDER)
+        except subprocess.TimeoutExpired:
+            return "it hangs", None
+        verdict = None
+        if done.returncode == 0 and os.path.exists(out):
+            verdict = subprocess.run([ISOTRACE, "check", out], capture_output=True, check=False).returncode
+        seen = (done.returncode, verdict)
+        if good is None:
+            return (None if done.returncode == 0 else done.stderr), seen
+        if seen == good or (done.returncode in (2, 3, 4) and b"isorec: " in done.stderr):
+            return None, seen
+        return (seen, done.stderr[-300:]), seen
+    return run
+
+
+def scenario_file():
+    path = os.path.join(FOLDER, "made.scn")
+    with open(path, "w", encoding="ascii") as file:
+        file.write(SCENARIO)
+    return path
+
+
+def test_isorec_run():
+    every_call("run", command(["run", "--drop-database", "-o", "made.itr", *server(), scenario_file()]))
+
+
+def test_isorec_run_instrumented():
+    every_call("run --instrument", command(["run", "--drop-database", "--instrument=trigger", "-o", "made.itr", *server(),
+                                            scenario_file()]))
 
 
 if __name__ == "__main__":
-    compiler = shutil.which(os.environ.get("CC", "cc").split()[0])
-    probe = subprocess.run(["ldd", ISOTRACE], capture_output=True, text=True, check=False).stdout
-    if not compiler or "asan" in probe or "tsan" in probe:
-        print("1..0 # SKIP no compiler, or a sanitizer that takes the same calls over")
-        sys.exit(0)
-    subprocess.run([compiler, "-shared", "-fPIC", "-o", LOADED, "-x", "c", "-", "-ldl"], input=LIBRARY, text=True,
-                   check=True)
-    for one in TRACES:
-        for what in ("check", "stats", "show", "report"):
-            add(what, one)
+    for one in TRACES[:1]:
+        add_analyzer("check --format=json", ["check", "--format=json", one])
+        add_analyzer("check --oracle=mvcc", ["check", "--oracle=mvcc", one])
+        add_analyzer("check --oracle=adya", ["check", "--oracle=adya", one])
+        add_analyzer("check --for=application", ["check", "--for=application", one])
+        add_analyzer("check --format=junit", ["check", "--format=junit", one])
+        add_analyzer("stats --digest", ["stats", "--digest", one])
+        add_analyzer("stats --format=json", ["stats", "--format=json", one])
+        add_analyzer("show --format=ndjson", ["show", "--format=ndjson", one])
+        add_analyzer("export --to=scenario", ["export", "--to=scenario", "--skip", one])
+        add_analyzer("export --to=json", ["export", "--to=json", "--skip", "-o", "OUT", one])
+        add_analyzer("diff", ["diff", one, one])
+        add_analyzer("slice", ["slice", "--session=2", "-o", "/dev/null", one])
+    for number, one in enumerate(TRACES, 1):
+        for what in ("check", "stats", "show"):
+            add_analyzer("%s %d" % (what, number), [what, one])
+        add_analyzer("report %d" % number, ["report", "-o", "OUT", one])
     try:
         tap.main(globals())
     finally:

@@ -131,6 +131,9 @@ bool execution_load(struct execution *out, const char *path,
  * are not read, and complete is then false. */
 void execution_load_records(struct execution *out, struct span records);
 void execution_release(struct execution *e);
+/* With results_apart: true, and why, once a result or a row could not be read from the trace again.  What
+ * was asked for then counted as not recorded, so a verdict is none. */
+bool execution_read_failed(const struct execution *e, struct err *err);
 
 /* A server variable as recorded; SPAN_NONE: not there. */
 struct span execution_variable(const struct execution *e, const char *name);

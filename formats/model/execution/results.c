@@ -32,6 +32,7 @@ struct execution_results {
 	size_t part_count, part_capacity;
 	struct kept kept[EXECUTION_RESULTS_KEPT];
 	uint64_t clock;
+	struct err failed; /* the first time that a record could not be read again */
 };
 
 struct execution_results *results_open(const char *path)
@@ -128,15 +129,34 @@ void results_join(const struct record_stmt *stmt, const struct record_result **p
 
 /* ---- asking ---- */
 
+/* Who asks treats it as not recorded; whether anything failed is asked at the end. */
+static bool record_again(struct execution_results *results, uint32_t part, struct span *record)
+{
+	struct err err;
+
+	if (trace_record_at(results->blocks, results->parts[part].place, record, &err))
+		return true;
+	if (!results->failed.code)
+		results->failed = err;
+	return false;
+}
+
+bool execution_read_failed(const struct execution *e, struct err *err)
+{
+	if (!e->results || !e->results->failed.code)
+		return false;
+	*err = e->results->failed;
+	return true;
+}
+
 /* Copies the records of the parts; those that are read again may take their blocks' place. */
 static bool copy_parts(struct execution_results *results, struct kept *k, uint32_t part, size_t *count)
 {
 	struct span record;
-	struct err err;
 
 	buf_clear(&k->bytes);
 	for (*count = 0; part != EXECUTION_NONE; part = results->parts[part].next, ++*count) {
-		if (!trace_record_at(results->blocks, results->parts[part].place, &record, &err))
+		if (!record_again(results, part, &record))
 			return false;
 		buf_add_span(&k->bytes, record);
 	}
@@ -274,9 +294,8 @@ static bool each_in_trace(
 	}
 	while (count && good) {
 		struct span record;
-		struct err err;
 
-		good = trace_record_at(results->blocks, results->parts[parts[--count]].place, &record, &err);
+		good = record_again(results, parts[--count], &record);
 		/* What is done with a row may read another record. */
 		buf_clear(&copy);
 		if (good)

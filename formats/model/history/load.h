@@ -42,6 +42,9 @@ bool history_load_records(struct history *history, struct span records,
  * Cheapest in the order of the trace.  One thread at a time. */
 bool history_fetch_stmt(const struct history *history, uint32_t stmt, struct arena *arena,
 	struct record_stmt *out, struct err *err) MUST_CHECK;
+/* True, and why, once the trace could not be read again for that: texts are missing where they are not
+ * missing in the trace. */
+bool history_read_failed(const struct history *history, struct err *err);
 /* Where the block begins that the last statement was fetched from; 0: the trace is not one file. */
 uint64_t history_fetched_at(const struct history *history);
 

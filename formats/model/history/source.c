@@ -144,6 +144,14 @@ uint64_t history_fetched_at(const struct history *history)
 		       : 0;
 }
 
+bool history_read_failed(const struct history *history, struct err *err)
+{
+	if (!history->source || !history->source->failed.code)
+		return false;
+	*err = history->source->failed;
+	return true;
+}
+
 bool history_fetch_stmt(const struct history *history, uint32_t stmt, struct arena *arena,
 	struct record_stmt *out, struct err *err)
 {
@@ -159,8 +167,11 @@ bool history_fetch_stmt(const struct history *history, uint32_t stmt, struct are
 			"statement %u of session %u is not in the trace, only its probes are",
 			s->number, history->sessions[s->session].number);
 	block = source_block(history->source, s->block, err);
-	if (!block)
+	if (!block) {
+		if (!history->source->failed.code && err)
+			history->source->failed = *err;
 		return false;
+	}
 	mp = mp_over(block->records);
 	for (uint32_t i = 0; i < block->record_count; i++) {
 		const unsigned char *start = mp.p;

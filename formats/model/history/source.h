@@ -17,6 +17,7 @@ struct history_source {
 	struct trace_reader *reader; /* stands before block `next` */
 	uint32_t next;
 	struct trace_block block; /* the one before it */
+	struct err failed; /* the first time that the trace could not be read again */
 };
 
 /* Where the trace is, such that it can be read twice.  NULL and err when standard input cannot be
