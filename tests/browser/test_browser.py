@@ -241,7 +241,7 @@ def test_every_class_of_mvcc():
         assert ("mvcc", name) in classes, (name, classes)
     found |= set().union(*traces)
     assert {c for _, c in found} == {
-        "wrong-result", "own-write", "unstable-snapshot", "dirty-read", "duplicate-row", "wrong-error", "missing-lock",
+        "wrong-result", "wrong-sql", "own-write", "unstable-snapshot", "dirty-read", "duplicate-row", "wrong-error", "missing-lock",
         "G-single", "lost-version", "no-autocommit", "needless-block", "needless-deadlock", "current-write",
         "own-write-shows", "noop-update", "deleted-row-stays", "split-statement", "split-statement-gap"}, found
 
