@@ -85,7 +85,8 @@ def test_slices_of_clean_traces_are_clean():
 
 def test_slices_of_recordings_are_no_worse():
     cut = 0
-    for path in sorted(glob.glob(os.path.join(RECORDED, "*", "recorded", "*.itr"))):
+    # Every third: each costs six runs of the program.
+    for path in sorted(glob.glob(os.path.join(RECORDED, "*", "recorded", "*.itr")))[::3]:
         sessions = sorted({r["session"] for r in records(path) if r.get("kind") == "txn"})
         if len(sessions) < 2:
             continue
