@@ -154,7 +154,8 @@ static bool fill_slot(struct trace_blocks *blocks, struct slot *slot, struct err
 		buf_add_span(&slot->bytes, body);
 		return true;
 	}
-	if (frame_content_size((const unsigned char *)blocks->frame.data, blocks->frame.len, &content))
+	/* How far it may have shrunk was checked when it was loaded. */
+	if (frame_content_size((const unsigned char *)blocks->frame.data, blocks->frame.len, 1, &content))
 		return changed(blocks, slot->segment, err);
 	n = ZSTD_decompressDCtx(blocks->zstd, buf_reserve(&slot->bytes, content), content, body.ptr, body.len);
 	if (ZSTD_isError(n) || n != content)

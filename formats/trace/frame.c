@@ -18,7 +18,8 @@ uint32_t frame_checksum(const unsigned char *frame, size_t size, uint32_t versio
 	return crc32c(crc, frame + HEAD_SIZE - 4, size - HEAD_SIZE + 4);
 }
 
-const char *frame_content_size(const unsigned char *frame, size_t size, size_t *content)
+const char *frame_content_size(
+	const unsigned char *frame, size_t size, uint32_t version, size_t *content)
 {
 	const unsigned char *body = frame + HEAD_SIZE;
 	unsigned long long stated = ZSTD_getFrameContentSize(body, size - HEAD_SIZE);
@@ -27,7 +28,7 @@ const char *frame_content_size(const unsigned char *frame, size_t size, size_t *
 		return "a block's compressed data is malformed";
 	if (stated > TRACE_BLOCK_RAW_MAX)
 		return "a block claims to be larger than any block may be";
-	if (stated > (unsigned long long)size * TRACE_RATIO_MAX)
+	if (version != 1 && stated > (unsigned long long)size * TRACE_RATIO_MAX)
 		return "a block claims to have shrunk more than any block may";
 	if (ZSTD_findFrameCompressedSize(body, size - HEAD_SIZE) != size - HEAD_SIZE)
 		return "a block's compressed data is not one whole frame";

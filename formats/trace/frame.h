@@ -14,7 +14,9 @@
 uint32_t frame_checksum(const unsigned char *frame, size_t size, uint32_t version);
 /* Whether the stated one matches; version 0: the header is lost, any will do. */
 bool frame_is_sound(const unsigned char *frame, size_t size, uint32_t version);
-/* Of a compressed one: how many bytes it becomes.  NULL, or the cause why it is not decompressed. */
-const char *frame_content_size(const unsigned char *frame, size_t size, size_t *content);
+/* Of a compressed one: how many bytes it becomes.  NULL, or the cause why it is not decompressed.  Writers
+ * of version 1 knew no TRACE_RATIO_MAX: what they recorded is read. */
+const char *frame_content_size(
+	const unsigned char *frame, size_t size, uint32_t version, size_t *content);
 
 #endif

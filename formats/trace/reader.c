@@ -451,7 +451,8 @@ static const char *body_decode(
 	*body = span_of(frame + head, size - head);
 	if (frame[5] == TRACE_EXT_RAW)
 		return NULL;
-	cause = frame_content_size(frame, size, &content);
+	cause = frame_content_size(
+		frame, size, reader->header_known ? reader->header.version : 0, &content);
 	if (cause)
 		return cause;
 	buf_clear(&reader->raw);

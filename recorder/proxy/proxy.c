@@ -269,7 +269,7 @@ static void say_trouble(const struct proxy *proxy, struct trace_writer_stats *to
 			(unsigned long long)now.late_ns_max / 1000000u);
 	/* A disk that stays so is not reported with each sync. */
 	if (now.sync_late_ns > 2 * told->sync_late_ns_max && !told->sync_late_ns)
-		proxy->say("the disk is slow: a sync takes since %llu ms; what was recorded meanwhile "
+		proxy->say("the disk is slow: a sync has run for %llu ms; what was recorded meanwhile "
 			   "outlives a kill of the recorder, not a loss of power",
 			(unsigned long long)now.sync_late_ns / 1000000u);
 	else if (!now.sync_late_ns && now.sync_late_ns_max > 2 * told->sync_late_ns_max)

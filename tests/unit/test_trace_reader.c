@@ -452,6 +452,31 @@ static void check_as(struct buf *file, size_t at, uint32_t version)
 		frame[22 + i] = (unsigned char)(crc >> (24 - 8 * i));
 }
 
+/* Some kilobytes must not name the memory that a reader takes; but version 1 wrote such blocks. */
+START_TEST(blocks_shrink_so_far_at_most)
+{
+	static const char zeros[1 << 20];
+	unsigned char marker[16];
+	struct buf file = BUF_INIT, packed = BUF_INIT;
+	size_t at, content = 0;
+
+	packed.len = ZSTD_compress(buf_reserve(&packed, ZSTD_compressBound(sizeof(zeros))),
+		ZSTD_compressBound(sizeof(zeros)), zeros, sizeof(zeros), 3);
+	odd_header(&file, 1, marker);
+	at = file.len;
+	forge_frame(&file, marker, TRACE_EXT_ZSTD, 1, buf_span(&packed));
+	for (uint32_t version = 0; version <= TRACE_VERSION; version++) {
+		const char *cause = frame_content_size(
+			(const unsigned char *)file.data + at, file.len - at, version, &content);
+
+		ck_assert_int_eq(cause == NULL, version == 1);
+	}
+	ck_assert_uint_eq(content, sizeof(zeros));
+	buf_release(&file);
+	buf_release(&packed);
+}
+END_TEST
+
 /* The checksum of version 1 leaves the marker out: a block of another file passed with this one's. */
 START_TEST(grafted_blocks_are_refused)
 {
@@ -827,6 +852,7 @@ END_TEST
 UNIT_MAIN("trace_reader", sound_forgery_reads, forged_compression, forged_counts_and_records,
 	block_reading_keeps_the_good_part, block_numbers_are_checked, nothing_follows_the_footer,
 	newer_traces_are_read_as_far_as_possible, headers_of_other_versions, grafted_blocks_are_refused,
+	blocks_shrink_so_far_at_most,
 	lost_header_is_salvaged, traces_inside_traces, scanning_is_bounded, many_producers,
 	other_files_are_named, directories_read_as_one_trace, directories_with_faults,
 	strung_segments_read_as_one_trace, standard_input_in_small_pieces)
