@@ -49,12 +49,12 @@ def folder_size(top):
     return total
 
 
-def make_folder(path):
+def make_folder(path, chosen_by="--cache or ISOREC_SERVERS_CACHE"):
     try:
         os.makedirs(path, exist_ok=True)
     except OSError as exc:
-        raise ServersError("the cache folder cannot be used: %s: %s; choose another with "
-                           "--cache or ISOREC_SERVERS_CACHE" % (path, exc.strerror)) from exc
+        raise ServersError("the folder %s cannot be used: %s; choose another with %s" %
+                           (path, exc.strerror, chosen_by)) from exc
 
 
 @contextlib.contextmanager
@@ -64,7 +64,7 @@ def locked(path, note=None):
     try:
         lock = open(path, "a", encoding="utf-8")
     except OSError as exc:
-        raise ServersError("the cache folder cannot be used: %s: %s; choose another with "
+        raise ServersError("the folder of %s cannot be used: %s; choose another with "
                            "--cache or ISOREC_SERVERS_CACHE" % (path, exc.strerror)) from exc
     with lock:
         try:

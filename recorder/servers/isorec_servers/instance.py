@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """One running server.
 
-    CACHE/run/NAME/instance.json   everything about it; replaced whole, never edited
-    CACHE/run/NAME/data            its data directory
-    CACHE/run/NAME/error.log       what it says
-    CACHE/run/NAME/pid             the pid file it writes
+    RUN/NAME/instance.json   everything about it; replaced whole, never edited
+    RUN/NAME/data            its data directory
+    RUN/NAME/error.log       what it says
+    RUN/NAME/pid             the pid file it writes
+
+RUN is CACHE/run, or a folder of the cache's own in ISOREC_SERVERS_RUN.
 
 Every server has a supervisor, a small process that is its parent.  Invariants:
  1. The server dies with its supervisor (PR_SET_PDEATHSIG), whatever kills that one.
@@ -41,6 +43,7 @@ PORT_ATTEMPTS = 20
 # Below the range of ports that outgoing connections get (ip_local_port_range: 32768 and up).
 PORTS = (21000, 32000)
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
+RUN_VARIABLE = "ISOREC_SERVERS_RUN"
 TEMPLATE_VERSION = "1"  # to be changed with whatever changes a fresh data directory
 
 LEVELS = {"RU": "READ-UNCOMMITTED", "RC": "READ-COMMITTED", "RR": "REPEATABLE-READ",
@@ -58,8 +61,22 @@ def level(word):
 
 # Run directories -------------------------------------------------------------------------------
 
+def run_root(cache):
+    """The folder of all run directories of a cache.
+
+    ISOREC_SERVERS_RUN puts them elsewhere, for example into memory: a server that need not outlive
+    a loss of power waits for no disk there.  Each cache has a folder of its own in it, as two
+    caches may have instances of the same name.
+    """
+    elsewhere = os.environ.get(RUN_VARIABLE)
+    if not elsewhere:
+        return os.path.join(cache, "run")
+    return os.path.join(os.path.abspath(elsewhere),
+                        hashlib.sha256(os.path.abspath(cache).encode()).hexdigest()[:8])
+
+
 def run_dir(cache, name):
-    return os.path.join(cache, "run", name)
+    return os.path.join(run_root(cache), name)
 
 
 def save(about):
@@ -71,8 +88,12 @@ def save(about):
 
 def load(cache, name):
     """What is known of the instance, or None."""
+    return load_from(run_dir(cache, name))
+
+
+def load_from(rundir):
     try:
-        with open(os.path.join(run_dir(cache, name), "instance.json"), encoding="utf-8") as text:
+        with open(os.path.join(rundir, "instance.json"), encoding="utf-8") as text:
             return json.load(text)
     except (OSError, ValueError):
         return None
@@ -80,7 +101,7 @@ def load(cache, name):
 
 def names(cache):
     try:
-        return sorted(name for name in os.listdir(os.path.join(cache, "run"))
+        return sorted(name for name in os.listdir(run_root(cache))
                       if load(cache, name))
     except OSError:
         return []
@@ -111,7 +132,8 @@ def reserve(cache, release, name, group=None):
     """A run directory of that name, or of the release's name and a number."""
     if name and not NAME.match(name):
         raise Usage("'%s' cannot be a name: letters, digits, '.', '_', '-', at most 64" % name)
-    fetch.make_folder(os.path.join(cache, "run"))
+    fetch.make_folder(run_root(cache), RUN_VARIABLE if os.environ.get(RUN_VARIABLE) else
+                      "--cache or ISOREC_SERVERS_CACHE")
     with run_lock(cache):
         number = 1
         while True:
@@ -127,7 +149,8 @@ def reserve(cache, release, name, group=None):
                 break
             number += 1
         about = {"name": wanted, "group": group, "release": release, "kind": "private",
-                 "state": "starting", "rundir": run_dir(cache, wanted), "host": "127.0.0.1",
+                 "state": "starting", "rundir": run_dir(cache, wanted),
+                 "failed_dir": os.path.join(cache, "failed"), "host": "127.0.0.1",
                  "port": None, "socket": None, "pid": None, "version": None,
                  "starter": process.identity(os.getpid()), "server": None, "supervisor": None,
                  "parent": None, "exit": None}
@@ -345,7 +368,7 @@ class Supervisor:
 
     def keep_log(self):
         """The log of a server that did not start outlives its run directory, one per name."""
-        folder = os.path.join(os.path.dirname(os.path.dirname(self.about["rundir"])), "failed")
+        folder = self.about["failed_dir"]
         with contextlib.suppress(OSError):
             os.makedirs(folder, exist_ok=True)
             shutil.copyfile(self.log, os.path.join(folder, self.about["name"] + ".log"))
@@ -672,12 +695,12 @@ def end_private(about, signum, keep, seconds):
                            (about["name"], about["starter"]["pid"]))
     else:
         found = "was gone already"
-        latest = load(os.path.dirname(os.path.dirname(about["rundir"])), about["name"])
+        latest = load_from(about["rundir"])
         if latest and latest["exit"]:
             found += " (%s)" % exit_text(latest["exit"])
     end_supervisor(about)
     if keep:
-        latest = load(os.path.dirname(os.path.dirname(about["rundir"])), about["name"])
+        latest = load_from(about["rundir"])
         if latest and latest["state"] != "stopped":
             latest["state"] = "stopped"
             save(latest)
@@ -689,7 +712,7 @@ def clean_stale(cache):
     gone = []
     with run_lock(cache):
         try:
-            entries = os.listdir(os.path.join(cache, "run"))
+            entries = os.listdir(run_root(cache))
         except OSError:
             return gone
         for name in entries:
