@@ -21,11 +21,13 @@ bool tables_note_triggers(struct instrument_tables *tables, MYSQL *mysql, struct
 		return false;
 	while ((row = mysql_fetch_row(result)) != NULL) {
 		tables->triggers = true;
-		for (size_t i = 0; i < tables->count && tables->mode == INSTRUMENT_SELECT; i++) {
+		for (size_t i = 0; i < tables->count; i++) {
 			struct instrument_table *t = &tables->list[i];
+			bool own = strcmp(row[0], t->database) == 0 && strcmp(row[1], t->name) == 0;
 
-			if (text_holds_word(span_str(row[2] ? row[2] : ""), t->name) ||
-				(strcmp(row[0], t->database) == 0 && strcmp(row[1], t->name) == 0))
+			t->triggered |= own;
+			if (tables->mode == INSTRUMENT_SELECT &&
+				(own || text_holds_word(span_str(row[2] ? row[2] : ""), t->name)))
 				t->cascades = true;
 		}
 	}

@@ -27,6 +27,23 @@ uint8_t probed_read_kind(const struct capture *c, const struct stmt_plan *plan)
 	return PROBE_READ_UNKNOWN;
 }
 
+void probed_forget_predicate(struct probed *stmt, struct stmt_plan *plan)
+{
+	plan_forget_predicate(plan);
+	stmt->predicate = SPAN_NONE;
+}
+
+void probed_take_first_rows(
+	struct probed *stmt, struct stmt_plan *plan, const struct buf *first_rows)
+{
+	if (!first_rows->len || !plan->predicate_of) {
+		probed_forget_predicate(stmt, plan);
+		return;
+	}
+	stmt->predicate = buf_span(first_rows);
+	plan->shared = false;
+}
+
 void probed_emit(struct capture *c, const struct probed *stmt, enum probe_kind kind,
 	const struct instrument_table *table, struct record_probe probe, const struct buf *rows,
 	uint32_t count)

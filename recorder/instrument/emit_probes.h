@@ -19,6 +19,12 @@ struct probed {
 /* What a plain SELECT sees, by the level it runs at; asked before it is sent. */
 uint8_t probed_read_kind(const struct capture *capture, const struct stmt_plan *plan);
 
+/* The rows that came are all that its condition gives only if nothing cut them off. */
+void probed_forget_predicate(struct probed *stmt, struct stmt_plan *plan);
+/* LIMIT cut rows off, perhaps: what came are the first ones. */
+void probed_take_first_rows(
+	struct probed *stmt, struct stmt_plan *plan, const struct buf *first_rows);
+
 /* One probe, of `count` rows. */
 void probed_emit(struct capture *capture, const struct probed *stmt, enum probe_kind kind,
 	const struct instrument_table *table, struct record_probe probe, const struct buf *rows,

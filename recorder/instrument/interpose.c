@@ -118,6 +118,7 @@ struct interpose *interpose_new(
 	i->inner.client.secret = i->inner.server.secret = false;
 	frame_init(&i->server, NULL);
 	instrument_session_init(&i->session, tables, &options);
+	i->session.defers = tables->mode == INSTRUMENT_TRIGGER;
 	return i;
 }
 
@@ -257,6 +258,15 @@ static void send_query(
 	buf_release(&payload);
 }
 
+static void send_log_query(struct interpose *i, struct buf *to_server)
+{
+	struct buf sql = BUF_INIT;
+
+	instrument_log_query(&i->session, &sql);
+	send_query(i, sql.data, JOB_LOG, to_server);
+	buf_release(&sql);
+}
+
 /* What goes before a statement, unless interpose_send_before() does it. */
 static void send_own(struct interpose *i, struct buf *to_server)
 {
@@ -266,8 +276,8 @@ static void send_own(struct interpose *i, struct buf *to_server)
 		return;
 	i->own_error = 0;
 	if (instrument_wants_log(&i->session)) {
-		send_query(i, LOG_READ_SQL, JOB_LOG, to_server);
-		reset = i->session.plan.writes;
+		send_log_query(i, to_server);
+		reset = i->session.plan.writes && instrument_log_is_full(&i->session);
 	}
 	if (reset)
 		send_query(i, i->tables->reset_sql, JOB_RESET, to_server);
@@ -287,7 +297,7 @@ bool interpose_send_before(struct interpose *i, struct buf *to_server)
 	if (q) {
 		send_query(i, q->sql.data, JOB_OWN, to_server);
 	} else if (i->careful && instrument_wants_log(&i->session)) {
-		send_query(i, LOG_READ_SQL, JOB_LOG, to_server);
+		send_log_query(i, to_server);
 	} else if (i->careful && instrument_wants_reset(&i->session) && !i->emptied) {
 		i->emptied = true;
 		send_query(i, i->tables->reset_sql, JOB_RESET, to_server);
@@ -565,8 +575,10 @@ static void send_execute(
 			i->literal, whole ? i->literal_count : 0);
 		i->appended = p->plan.rewritten ? (uint32_t)p->plan.table_count : 0;
 		/* Rows that a cursor gives piece by piece, or conditions of many rows. */
-		if (!whole)
+		if (!whole) {
 			i->session.stmt.predicate = SPAN_NONE;
+			i->session.plan.log_count = PLAN_LOG_UNCOUNTED;
+		}
 		if (!whole || !i->literals_same)
 			instrument_ask_nothing(&i->session);
 		/* What a cursor gives was read when it was opened, perhaps before later writes. */
@@ -626,7 +638,7 @@ static void begin_command(struct interpose *i, uint8_t byte)
 	i->failed = i->again = i->deferred_renumbered = i->columns_changed = false;
 	i->error = 0;
 	i->preparing = i->executed = NULL;
-	i->affected_known = i->warnings = false;
+	i->affected_known = i->matched_known = i->warnings = false;
 	buf_clear(&i->ok);
 	/* Were the command sent at once, a node that has rolled the transaction back would tell
 	 * that to our query, and execute the command outside of it. */

@@ -142,13 +142,25 @@ static bool strip_packet(
 	return false;
 }
 
+/* The number after the words, in the text of an OK.  False: they are not there. */
+static bool number_after(struct span payload, const char *words, uint64_t *number)
+{
+	const char *at = memmem(payload.ptr, payload.len, words, strlen(words));
+
+	if (!at)
+		return false;
+	*number = 0;
+	for (at += strlen(words); at < payload.ptr + payload.len && *at >= '0' && *at <= '9'; at++)
+		*number = *number * 10 + (uint64_t)(*at - '0');
+	return true;
+}
+
 /* How many rows an OK says were changed: by its text where the client wants rows found counted. */
 static void note_affected(struct interpose *i, struct span payload)
 {
 	struct cursor c = cursor_over(payload);
-	const char *changed;
 
-	i->affected_known = false;
+	i->affected_known = i->matched_known = false;
 	if (cursor_uint(&c, 1) != 0)
 		return;
 	i->affected = cursor_lenenc(&c);
@@ -156,15 +168,10 @@ static void note_affected(struct interpose *i, struct span payload)
 	(void)cursor_uint(&c, 2); /* status */
 	i->warnings = cursor_uint(&c, 2) != 0;
 	i->affected_known = !c.bad;
-	changed = memmem(payload.ptr, payload.len, "Changed: ", 9);
-	if (changed) {
-		i->affected = 0;
-		for (changed += 9;
-			changed < payload.ptr + payload.len && *changed >= '0' && *changed <= '9';
-			changed++)
-			i->affected = i->affected * 10 + (uint64_t)(*changed - '0');
-	} else if (i->inner.caps & CAP_FOUND_ROWS) {
-		i->affected_known = i->session.plan.write == PLAN_WRITE_INSERT ||
+	i->matched_known = i->affected_known && number_after(payload, "Rows matched: ", &i->matched);
+	if (!number_after(payload, "Changed: ", &i->affected) && (i->inner.caps & CAP_FOUND_ROWS)) {
+		i->affected_known = i->session.plan.log_count == PLAN_LOG_AFFECTED ||
+				    i->session.plan.write == PLAN_WRITE_INSERT ||
 				    i->session.plan.write == PLAN_WRITE_REPLACE ||
 				    i->session.plan.write == PLAN_WRITE_DELETE;
 	}
@@ -173,10 +180,9 @@ static void note_affected(struct interpose *i, struct span payload)
 /* A number other than 0 after the word, in the text of an OK. */
 static bool counts_some(struct span payload, const char *word)
 {
-	const char *at = memmem(payload.ptr, payload.len, word, strlen(word));
+	uint64_t number;
 
-	at = at ? at + strlen(word) : NULL;
-	return at && at < payload.ptr + payload.len && *at >= '1' && *at <= '9';
+	return number_after(payload, word, &number) && number;
 }
 
 /* An OK that would tell the x of LAST_INSERT_ID(x), had the trigger not run: each of its statements
@@ -402,6 +408,8 @@ static void client_command_done(struct interpose *i)
 			.error = i->error,
 			.affected_known = i->affected_known,
 			.affected = i->affected,
+			.matched_known = i->matched_known,
+			.matched = i->matched,
 			.insert_id = i->insert_id,
 			.warnings = i->warnings};
 
@@ -419,6 +427,8 @@ static void log_done(struct interpose *i, enum job_kind kind, const struct packe
 {
 	bool is_answer = i->careful && select_is_late_abort(i->own_error);
 
+	if (kind == JOB_RESET)
+		instrument_log_emptied(&i->session, !i->own_error);
 	if (is_answer)
 		instrument_is_answered(&i->session);
 	else if (kind == JOB_LOG && i->session.pending)

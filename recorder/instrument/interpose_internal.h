@@ -78,7 +78,8 @@ struct interpose {
 	bool columns_changed;   /* its result has others than the client was told of */
 	struct buf again_error; /* why a statement could not be prepared again; empty: it was */
 	uint64_t affected, insert_id; /* of its OK */
-	bool affected_known, warnings;
+	uint64_t matched;             /* "Rows matched" of its text */
+	bool affected_known, matched_known, warnings;
 	struct buf ok; /* its OK, while the insert id that it is to tell is asked for; or empty */
 	uint8_t ok_seq;
 	uint64_t id;

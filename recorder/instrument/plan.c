@@ -308,6 +308,7 @@ static void plan_parsed(struct planner *p)
 		/* What a stored function writes is logged like anything else. */
 		if (plan_look_at_all(stmt, p->tables).stored)
 			plan->writes = plan->vague = plan->anywhere = true;
+		plan->stays = !plan->writes;
 		plan->no_tables = plan_names_no_table(p, stmt);
 		plan->idle = plan->no_tables && !plan->writes;
 		plan->locking = sql_stmt_locking_read(stmt) != NULL;
@@ -399,6 +400,36 @@ static void plan_parsed(struct planner *p)
 		/* What is not known: rows may be written. */
 		plan->writes = plan->vague = plan->anywhere = true;
 		return;
+	}
+}
+
+/* Triggers run once for each row that INSERT adds, DELETE takes away, and UPDATE finds; of one table,
+ * where nothing is passed over (IGNORE) or replaced, and no trigger of the application writes others. */
+static enum plan_log_count log_count_of(const struct planner *p)
+{
+	const struct stmt_plan *plan = p->plan;
+	const struct sql_stmt *stmt = p->stmt;
+
+	if (!plan->writes || plan->vague || plan->anywhere || plan->elsewhere || plan->reads ||
+		plan->written_count != 1 || plan->written[0]->triggered ||
+		p->tables->mode == INSTRUMENT_SELECT)
+		return PLAN_LOG_UNCOUNTED;
+	switch (stmt->kind) {
+	case SQL_STMT_INSERT:
+		return stmt->u.insert->on_duplicate || (stmt->u.insert->flags & SQL_DML_IGNORE)
+			       ? PLAN_LOG_UNCOUNTED
+			       : PLAN_LOG_AFFECTED;
+	case SQL_STMT_UPDATE:
+		return !plan_only_table(stmt->u.update->tables) ||
+				       (stmt->u.update->flags & SQL_DML_IGNORE)
+			       ? PLAN_LOG_UNCOUNTED
+			       : PLAN_LOG_MATCHED;
+	case SQL_STMT_DELETE:
+		return !plan_only_table(stmt->u.del->from) || (stmt->u.del->flags & SQL_DML_IGNORE)
+			       ? PLAN_LOG_UNCOUNTED
+			       : PLAN_LOG_AFFECTED;
+	default:
+		return PLAN_LOG_UNCOUNTED;
 	}
 }
 
@@ -496,6 +527,8 @@ void plan_statement(struct stmt_plan *plan, const struct plan_context *context, 
 			plan->writes = false;
 			plan->no_tables = true;
 		}
+		if (!state.stored)
+			plan->log_count = log_count_of(&p);
 	}
 	/* Functions define nothing. */
 	if ((plan->anywhere && !(p.stmt && p.stmt->kind == SQL_STMT_SELECT)) ||

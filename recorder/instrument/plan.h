@@ -39,6 +39,13 @@ struct plan_template {
 	size_t count;
 };
 
+/* What says how many entries a write adds to the log. */
+enum plan_log_count {
+	PLAN_LOG_UNCOUNTED,
+	PLAN_LOG_AFFECTED, /* the rows that its OK counts */
+	PLAN_LOG_MATCHED,  /* "Rows matched" in the text of its OK */
+};
+
 enum plan_write {
 	PLAN_WRITE_NONE,
 	PLAN_WRITE_INSERT,
@@ -89,6 +96,8 @@ struct stmt_plan {
 	const struct instrument_table *skips;
 	bool through_view;    /* its table is the one that a view reads */
 	bool reads_anywhere;  /* it may read any table, unseen */
+	bool stays;           /* it logs nothing and ends no transaction: logs of earlier writes can wait */
+	enum plan_log_count log_count;
 	bool keyed;           /* an INSERT of values: it passes over no rows */
 	uint32_t insert_rows; /* ... with IGNORE: how many it has */
 	/* A plain read that gets no columns: a query beside it that gives the keys and versions of the

@@ -23,7 +23,7 @@ static void add_field(struct buf *out, const struct instrument_column *column, c
 static void add_hex(struct buf *out, const struct instrument_column *column, const char *row,
 	const char *before, const char *behind)
 {
-	bool may_be_long = column->kind != COLUMN_ENUM && !column->key;
+	bool may_be_long = column->kind != COLUMN_ENUM && !column->key && !column->brief;
 
 	if (may_be_long) {
 		buf_add_str(out, "IF(OCTET_LENGTH(");

@@ -74,6 +74,8 @@ struct instrument_outcome {
 	bool affected_known;
 	bool warnings;
 	uint64_t affected; /* rows changed, not rows found */
+	bool matched_known;
+	uint64_t matched; /* rows that an UPDATE found */
 	uint64_t insert_id;
 };
 

@@ -17,12 +17,10 @@ void instrument_session_init(struct instrument_session *s, const struct instrume
 void instrument_session_release(struct instrument_session *s)
 {
 	plan_release(&s->plan);
-	plan_release(&s->pending_plan);
 	buf_release(&s->predicate);
 	buf_release(&s->first_rows);
 	buf_release(&s->beside_predicate);
-	buf_release(&s->pending_predicate);
-	buf_release(&s->pending_first_rows);
+	instrument_waiting_release(s);
 	buf_release(&s->temporary);
 	buf_release(&s->named);
 	statement_probes_release(&s->reads);
@@ -43,25 +41,6 @@ struct plan_context instrument_context(
 		.options = &s->options,
 		.locks = prepares || level == LEVEL_UNKNOWN ||
 			 (level == LEVEL_SERIALIZABLE && in_txn)};
-}
-
-/* The rows that came are all that its condition gives only if nothing cut them off. */
-static void forget_predicate(struct stmt_plan *plan, struct probed *stmt)
-{
-	plan_forget_predicate(plan);
-	stmt->predicate = SPAN_NONE;
-}
-
-/* LIMIT cut rows off, perhaps: what came are the first ones. */
-static void take_first_rows(
-	struct stmt_plan *plan, struct probed *stmt, const struct buf *first_rows)
-{
-	if (!first_rows->len || !plan->predicate_of) {
-		forget_predicate(plan, stmt);
-		return;
-	}
-	stmt->predicate = buf_span(first_rows);
-	plan->shared = false;
 }
 
 /* Rows of a table came by the snapshot: the transaction has one. */
@@ -124,9 +103,6 @@ static void begin(struct instrument_session *s, struct capture *capture, uint32_
 		return;
 	}
 	begin_beside(s, capture, literals, count);
-	/* What two writes logged cannot be distinguished: neither is exact. */
-	if (s->pending && s->plan.writes && s->plan.diagnostics)
-		s->stmt.lost = true;
 }
 
 void instrument_begin(
@@ -155,93 +131,6 @@ void instrument_leave_alone(struct instrument_session *s)
 {
 	plan_leave_alone(&s->plan);
 	s->stmt.predicate = SPAN_NONE;
-}
-
-/* Several statements in one, of which the last one failed: what those before it wrote may have
- * stayed, what it wrote itself did not, and the log does not tell them apart.  So no rows, only
- * that they may have been written. */
-static void emit_failed(struct instrument_session *s, struct capture *capture, bool complete)
-{
-	struct record_probe probe = {.read_kind = PROBE_READ_CURRENT};
-
-	for (size_t i = 0; i < s->tables->count; i++) {
-		const struct instrument_table *table = &s->tables->list[i];
-
-		if (!complete || probed_rows(&s->writes, table))
-			probed_emit(capture, &s->pending_stmt, PROBE_WRITE, table, probe, NULL, 0);
-	}
-}
-
-/* With IGNORE: does the log say what was changed? */
-static bool log_is_right(const struct instrument_session *s)
-{
-	const struct table_probes *rows = probed_rows(&s->writes, s->pending_plan.skips);
-
-	return s->pending_stmt.changed_known &&
-	       s->pending_stmt.changed == (rows ? rows->update_count : 0);
-}
-
-/* Was a row perhaps changed by which the triggers say that it stayed as it was (add_renewed in prepare.c)?
- * An INSERT counts a row that it updated twice. */
-static bool log_misses_rows(const struct instrument_session *s)
-{
-	for (size_t i = 0; i < s->writes.count; i++) {
-		const struct table_probes *rows = &s->writes.list[i];
-		uint64_t counted = rows->update_count;
-
-		if (!rows->table->renews || !rows->looked_count)
-			continue;
-		if (s->pending_plan.upserts)
-			counted = rows->write_count - rows->looked_count + rows->update_count;
-		if (!s->pending_stmt.changed_known || s->pending_stmt.changed > counted)
-			return true;
-	}
-	return false;
-}
-
-void instrument_take_log(struct instrument_session *s, struct capture *capture, bool complete,
-	struct span lost, struct span first, struct span second)
-{
-	const struct values_limits *limits = &capture->worker->config->values;
-	bool unseen;
-
-	statement_probes_clear(&s->writes);
-	if (s->pending_stmt.changed_known && !s->pending_stmt.changed)
-		s->writes.unchanged = s->pending_plan.skips;
-	if (!complete || (lost.len && !span_eq_str(lost, "0")))
-		s->pending_stmt.lost = true;
-	if (!log_take(&s->writes, s->tables, first, limits) ||
-		!log_take(&s->writes, s->tables, second, limits))
-		s->pending_stmt.lost = true;
-	s->pending = false;
-	if ((s->pending_plan.skips && !log_is_right(s)) || log_misses_rows(s))
-		s->pending_plan.vague = true;
-	/* A statement that passes over a row and fires nothing says so. */
-	if (s->pending_plan.skips && (s->pending_plan.vague || s->pending_stmt.warnings))
-		forget_predicate(&s->pending_plan, &s->pending_stmt);
-	if (s->pending_plan.limited) {
-		const struct table_probes *rows =
-			probed_rows(&s->writes, s->pending_plan.predicate_of);
-
-		if (rows && rows->match_count >= s->pending_plan.limit)
-			take_first_rows(
-				&s->pending_plan, &s->pending_stmt, &s->pending_first_rows);
-	}
-	if (s->pending_stmt.failed) {
-		emit_failed(s, capture, complete && !s->pending_stmt.lost);
-		return;
-	}
-	if (complete)
-		probed_emit_writes(capture, &s->pending_stmt, &s->pending_plan, &s->writes);
-	for (size_t i = 0; s->pending_plan.reads_anywhere && i < s->tables->count; i++)
-		probed_emit_unknown(capture, &s->pending_stmt, &s->tables->list[i]);
-	/* Definitions change tables without a log. */
-	unseen = !complete || (s->pending_plan.vague && !s->pending_plan.anywhere);
-	/* Without its log it is not known what triggers did. */
-	if (s->pending_plan.elsewhere && s->pending_stmt.lost)
-		unseen = s->pending_plan.anywhere = true;
-	if (unseen)
-		probed_emit_unseen(capture, &s->pending_stmt, &s->pending_plan, s->tables);
 }
 
 void instrument_abandon(struct instrument_session *s, struct capture *capture)
@@ -298,7 +187,8 @@ void instrument_reset(struct instrument_session *s)
 {
 	buf_clear(&s->temporary);
 	buf_clear(&s->named);
-	s->cut = false;
+	s->cut = s->log_ready = false;
+	s->log_read = 0;
 }
 
 /* The last one of a name counts. */
@@ -363,9 +253,9 @@ void instrument_end(struct instrument_session *s, struct capture *capture,
 		probed_emit_fired(capture, &s->stmt, s->tables);
 	/* A cursor gives its rows later. */
 	if (cursor)
-		forget_predicate(&s->plan, &s->stmt);
+		probed_forget_predicate(&s->stmt, &s->plan);
 	else if (s->plan.reads && s->plan.limited && s->row_count >= s->plan.limit)
-		take_first_rows(&s->plan, &s->stmt, &s->first_rows);
+		probed_take_first_rows(&s->stmt, &s->plan, &s->first_rows);
 	if (instrument_in_select_mode(s)) {
 		select_end(s, capture, outcome);
 	} else if (s->plan.writes && (ok || (s->plan.vague && !s->pending))) {
@@ -375,23 +265,15 @@ void instrument_end(struct instrument_session *s, struct capture *capture,
 		s->stmt.warnings = outcome->warnings;
 		if (ok && s->plan.reads)
 			probed_emit_reads(capture, &s->stmt, &s->plan, &s->reads);
-		s->pending = true;
-		plan_copy(&s->pending_plan, &s->plan);
-		s->pending_stmt = s->stmt;
-		buf_clear(&s->pending_predicate);
-		buf_add_span(&s->pending_predicate, buf_span(&s->predicate));
-		buf_clear(&s->pending_first_rows);
-		buf_add_span(&s->pending_first_rows, buf_span(&s->first_rows));
-		if (s->stmt.predicate.ptr)
-			s->pending_stmt.predicate = buf_span(&s->pending_predicate);
+		instrument_await_log(s, outcome);
 	} else if (ok) {
 		if (s->select.count && s->select.at == s->select.count && s->select.matches_done && !cursor)
 			take_beside(s);
 		probed_emit_reads(capture, &s->stmt, &s->plan, &s->reads);
 		if (capture->txn.open && has_read_rows(s))
 			s->select.view_txn = capture->txn.id;
-	} else if (s->plan.writes && s->pending) {
-		s->pending_stmt.lost = true; /* it may have logged too */
+	} else if (s->plan.writes) {
+		instrument_write_failed(s);
 	}
 	s->plan.writes = s->plan.diagnostics = s->plan.reads = false;
 }

@@ -5,8 +5,9 @@
  *
  * For each statement, in this order:
  *	instrument_begin(s, ...)        what is to be done with it: s->plan
- *	if (instrument_wants_log(s))    send LOG_READ_SQL, give the answer to instrument_take_log()
- *	if (instrument_wants_reset(s))  send LOG_RESET_SQL
+ *	if (instrument_wants_log(s))    send instrument_log_query(), give the answer to
+ *	                                instrument_take_log()
+ *	if (instrument_wants_reset(s))  send LOG_RESET_SQL, then instrument_log_emptied()
  *	in a transaction on a cluster, where one of these fails with select_is_late_abort():
  *	instrument_is_answered(), and the error is the statement's answer
  *	while (instrument_next_query(s)): send it, instrument_query_row() for
@@ -20,11 +21,33 @@
  * tells of the last one (ROW_COUNT(), FOUND_ROWS(), SHOW WARNINGS ...), so that these tell the
  *client what they would have told it.  A user variable outlives the transaction; nothing is lost by
  *waiting but with the connection.
+ *
+ * Within a transaction it waits longer: while all statements are reads, and writes whose OK says how
+ * many rows they touched, so that their entries can be distinguished by number, table and kind; at
+ * the latest right before the statement that ends the transaction.  What was read stays in the
+ * variable, and the next query asks for what stands behind it; so it is rarely emptied.
  */
 #ifndef INSTRUMENT_SESSION_H
 #define INSTRUMENT_SESSION_H
 
 #include "instrument/select_mode.h"
+
+enum {
+	SESSION_PENDING_MAX = 32, /* writes whose logs are read together */
+	/* ... and statements from the first of them on: the analyzer finds as many again quickly
+	 * (model/history/build.h) */
+	SESSION_PENDING_STMTS = 60,
+	SESSION_PENDING_ROWS = 1000,
+};
+
+/* A write whose log was not read yet. */
+struct pending_write {
+	struct stmt_plan plan;
+	struct probed stmt;
+	struct buf predicate, first_rows;
+	bool counted;
+	uint64_t rows; /* ... entries of the log are its own */
+};
 
 /* In place of a text that cannot be read: a write that may be anything. */
 #define INSTRUMENT_ANYTHING SPAN_LIT("?")
@@ -43,11 +66,17 @@ struct instrument_session {
 	bool by_itself;       /* stmt is a transaction of its own */
 	bool cut;             /* SELECT leaves rows out, perhaps (sql_select_limit) */
 	struct statement_probes reads;
-	/* A write whose log was not read yet. */
+	/* Writes whose logs were not read yet; all but the last one say how much of it is theirs. */
 	bool pending;
-	struct stmt_plan pending_plan;
-	struct probed pending_stmt;
-	struct buf pending_predicate, pending_first_rows;
+	struct pending_write *waiting;
+	size_t waiting_count, waiting_capacity;
+	uint64_t waiting_rows;
+	bool defers;      /* logs of a transaction's writes may be read together */
+	bool mixed;       /* ... which cannot be distinguished any more */
+	bool failed_last; /* a write that failed has logged something after them, perhaps */
+	bool log_ready;   /* the server has a log, ... */
+	uint64_t log_read; /* ... of which these bytes were read */
+	struct buf joined; /* a log that came in two parts */
 	struct statement_probes writes;
 	struct select_state select;
 	const uint64_t *ended; /* statements of all sessions that ended; NULL: not counted */
@@ -83,9 +112,13 @@ static inline bool instrument_in_select_mode(const struct instrument_session *s)
 	return s->tables && s->tables->mode == INSTRUMENT_SELECT;
 }
 
+/* The logs of earlier writes can be read later, with that of this statement. */
+bool instrument_can_wait(const struct instrument_session *s);
+
 static inline bool instrument_wants_log(const struct instrument_session *s)
 {
-	return s->pending && !s->plan.diagnostics && !instrument_in_select_mode(s);
+	return s->pending && !s->plan.diagnostics && !instrument_in_select_mode(s) &&
+	       !instrument_can_wait(s);
 }
 
 /* Select mode: the last write was a transaction of its own, so that nothing keeps its rows as they
@@ -96,9 +129,13 @@ static inline bool instrument_wants_rows_now(const struct instrument_session *s)
 	       !s->select.client_probes;
 }
 
+/* There is no log yet, or one of which much was read, or will be. */
+bool instrument_log_is_full(const struct instrument_session *s);
+
 static inline bool instrument_wants_reset(const struct instrument_session *s)
 {
-	return s->plan.writes && !s->pending && !instrument_in_select_mode(s);
+	return s->plan.writes && !s->pending && !instrument_in_select_mode(s) &&
+	       instrument_log_is_full(s);
 }
 
 /* On a cluster the answer to what was sent for a statement in a transaction was its end: it is the
@@ -120,12 +157,20 @@ void instrument_query_row(
 bool instrument_query_end(
 	struct instrument_session *s, struct capture *capture, unsigned error, bool quiet);
 
-/* The columns of LOG_READ_SQL's only row; `complete` false: it could not be read. */
+/* The query that reads the log: of what was not read before. */
+void instrument_log_query(const struct instrument_session *s, struct buf *sql);
+/* It was emptied, or begun. */
+void instrument_log_emptied(struct instrument_session *s, bool ok);
+/* The columns of its only row; `complete` false: it could not be read. */
 void instrument_take_log(struct instrument_session *s, struct capture *capture, bool complete,
 	struct span lost, struct span first, struct span second);
 /* The value of appended column `index` of a row; SPAN_NONE: NULL. */
 void instrument_take_row(struct instrument_session *s, const struct capture *capture, size_t index,
 	struct span value);
+/* A write was answered: its log is to be read.  Or it failed, and may have logged something. */
+void instrument_await_log(struct instrument_session *s, const struct instrument_outcome *outcome);
+void instrument_write_failed(struct instrument_session *s);
+void instrument_waiting_release(struct instrument_session *s);
 /* The connection is lost: what its last statements wrote, if anything, is not known. */
 void instrument_abandon(struct instrument_session *s, struct capture *capture);
 /* The connection was reset: temporary tables and variables are gone. */

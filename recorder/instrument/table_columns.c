@@ -60,7 +60,20 @@ static const struct type_row types[] = {
 	{"vector", COLUMN_GEOMETRY, TYPE_VAR_STRING},
 };
 
-/* (name, data type, bits, extra, digits of the fraction) of information_schema.columns. */
+/* No value of it has more bytes than INSTRUMENT_LONG_VALUE, in UTF-8 of at most 4 bytes a character. */
+static bool is_brief(enum column_kind kind, const char *characters)
+{
+	enum { CHARACTER_BYTES = 4 };
+	unsigned long long length = characters ? strtoull(characters, NULL, 10) : 0;
+
+	if (!length)
+		return false;
+	if (kind == COLUMN_TEXT)
+		return length <= INSTRUMENT_LONG_VALUE / CHARACTER_BYTES;
+	return kind == COLUMN_BYTES && length <= INSTRUMENT_LONG_VALUE;
+}
+
+/* (name, data type, bits, extra, digits of the fraction, characters) of information_schema.columns. */
 static void column_fill(struct instrument_column *column, MYSQL_ROW row, bool mariadb)
 {
 	struct type_row type = {"", COLUMN_OTHER, TYPE_VAR_STRING};
@@ -78,6 +91,7 @@ static void column_fill(struct instrument_column *column, MYSQL_ROW row, bool ma
 			.length = row[2] ? (uint32_t)strtoul(row[2], NULL, 10) : 0},
 		.generated = row[3] && strcasestr(row[3], "GENERATED") &&
 			     !strcasestr(row[3], "DEFAULT_GENERATED"),
+		.brief = is_brief(type.kind, row[5]),
 		.counts = row[3] && strcasestr(row[3], "auto_increment"),
 		.renewed = mariadb && row[3] && strcasestr(row[3], "on update "),
 		.decimals = (uint8_t)(row[4] ? strtoul(row[4], NULL, 10) : 0),
@@ -101,7 +115,8 @@ static bool read_columns(struct instrument_table *t, MYSQL *mysql, struct err *e
 	MYSQL_ROW row;
 
 	buf_add_str(&sql, "select column_name, data_type, numeric_precision, extra, "
-			  "datetime_precision from information_schema.columns");
+			  "datetime_precision, character_maximum_length from "
+			  "information_schema.columns");
 	add_where(&sql, t, "table_schema", "table_name");
 	buf_add_str(&sql, " order by ordinal_position");
 	result = db_query(mysql, sql.data, err);

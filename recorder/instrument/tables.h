@@ -59,6 +59,7 @@ struct instrument_column {
 	char *name;
 	enum column_kind kind;
 	bool generated;
+	bool brief;              /* its values are never longer than INSTRUMENT_LONG_VALUE */
 	bool counts;             /* AUTO_INCREMENT */
 	bool renewed;            /* ON UPDATE CURRENT_TIMESTAMP, on MariaDB (see prepare.c) */
 	uint8_t decimals;        /* ... its digits */
@@ -82,6 +83,7 @@ struct instrument_table {
 	size_t key_count;
 	bool for_select;   /* prepared for select mode */
 	bool auto_key;     /* the key is one AUTO_INCREMENT column */
+	bool triggered;    /* the application has triggers on it */
 	bool renews;       /* has a column that is renewed */
 	struct instrument_unique *uniques; /* beside the primary key */
 	size_t unique_count, unique_capacity;

@@ -274,6 +274,17 @@ bool log_take(struct statement_probes *probes, const struct instrument_tables *t
 	return ok;
 }
 
+bool log_split(struct span *log, uint64_t count, struct span *first)
+{
+	const char *begin = log->ptr;
+
+	while (count--)
+		if (!take_until(log, '\n').ptr)
+			return false;
+	*first = span_of(begin, (size_t)(log->ptr - begin));
+	return true;
+}
+
 bool log_take_read(struct statement_probes *probes, const struct instrument_table *table,
 	struct span text, const struct values_limits *limits)
 {

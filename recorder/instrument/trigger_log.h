@@ -21,6 +21,8 @@
 #ifndef INSTRUMENT_TRIGGER_LOG_H
 #define INSTRUMENT_TRIGGER_LOG_H
 
+#include <inttypes.h>
+
 #include "capture/capture.h"
 #include "instrument/tables.h"
 
@@ -41,11 +43,17 @@
 	"/* isorec */ select cast(" LOG_LOST_VARIABLE " as char), cast(concat(" LOG_LONG_VARIABLE  \
 	", " LOG_MIDDLE_VARIABLE ") as binary), cast(" LOG_VARIABLE " as binary)"
 
+/* ... what stands behind the first part, which was read before; with its last byte. */
+#define LOG_READ_ON_SQL                                                                            \
+	"/* isorec */ select cast(" LOG_LOST_VARIABLE " as char), '', substr(cast(concat("         \
+	LOG_LONG_VARIABLE ", " LOG_MIDDLE_VARIABLE ", " LOG_VARIABLE ") as binary), %" PRIu64 ")"
+
 enum {
 	LOG_INSERT = 'I',
 	LOG_DELETE = 'D',
 	LOG_UPDATE = 'U',
 	LOG_LOOKED = 'N',
+	LOG_KEPT = 16000, /* bytes that were read and are still in the variables before they are emptied */
 	INSTRUMENT_LOG_SHORT = 8000,
 	INSTRUMENT_LOG_MIDDLE = 250000,
 	INSTRUMENT_LOG_MAX = 8000000,
@@ -71,6 +79,8 @@ struct statement_probes {
 void log_add_table(struct buf *out, const struct instrument_table *table);
 
 /* Adds a log's rows.  False: it is not what it should be; what was good is kept. */
+/* Takes the first `count` entries off a log.  False: it has less. */
+bool log_split(struct span *log, uint64_t count, struct span *first) MUST_CHECK;
 bool log_take(struct statement_probes *probes, const struct instrument_tables *tables,
 	struct span log, const struct values_limits *limits) MUST_CHECK;
 /* Adds a row of a read by its appended column. */

@@ -179,12 +179,15 @@ static bool read_log(struct client *c)
 	MYSQL_RES *result = NULL;
 	MYSQL_ROW row = NULL;
 	const unsigned long *lengths;
+	struct buf sql = BUF_INIT;
 
 	if (!c->instrumented || !instrument_wants_log(&c->instrument))
 		return true;
-	if (!c->dead && db_send(c->mysql, LOG_READ_SQL) == 0)
+	instrument_log_query(&c->instrument, &sql);
+	if (!c->dead && db_send(c->mysql, sql.data) == 0)
 		result = db_result(c->mysql);
-	else if (!c->dead && select_is_late_abort(mysql_errno(c->mysql)))
+	buf_release(&sql);
+	if (!result && !c->dead && select_is_late_abort(mysql_errno(c->mysql)))
 		return false;
 	if (result)
 		row = mysql_fetch_row(result);
@@ -200,12 +203,16 @@ static bool read_log(struct client *c)
 /* False: the same. */
 static bool send_before(struct client *c)
 {
+	bool ok;
+
 	if (!read_log(c))
 		return false;
+	if (!instrument_wants_reset(&c->instrument))
+		return true;
+	ok = db_send(c->mysql, c->instrument.tables->reset_sql) == 0;
+	instrument_log_emptied(&c->instrument, ok);
 	/* Another failure is one of the connection, and the statement will show it. */
-	return !instrument_wants_reset(&c->instrument) ||
-	       db_send(c->mysql, c->instrument.tables->reset_sql) == 0 ||
-	       !select_is_late_abort(mysql_errno(c->mysql));
+	return ok || !select_is_late_abort(mysql_errno(c->mysql));
 }
 
 void client_close(struct client *c, enum close_reason reason)

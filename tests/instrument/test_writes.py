@@ -8,6 +8,7 @@ Every kind of write is recorded, whichever session makes it.
 """
 import json
 import os
+import re
 import sys
 import tempfile
 
@@ -74,6 +75,50 @@ def kinds_of_writes():
                 assert row == last[json.dumps(row[0])][1], (row, last[json.dumps(row[0])])
                 checked += 1
     assert checked > 5, checked
+
+
+TOGETHER = [
+    ("insert into plain values (70,1),(71,1),(72,2)", "III"),
+    ("select v from plain where id = 70", ""),
+    ("update plain set v = 2 where id between 70 and 72", "NUU"),
+    ("update plain set v = 9 where id = 999", ""),
+    ("insert into plain values (73,1),(70,1)", None),  # 1062; what it logged belongs to nobody
+    ("select count(*) from plain", ""),
+    ("delete from plain where id in (71, 72)", "DD"),
+    ("replace into plain values (70,4)", "DI"),
+    ("insert into plain values (74,1)", "I"),
+    ("insert ignore into plain values (74,1),(75,1)", "I"),
+    ("update plain set v = v + 1 where id >= 74", "UU"),
+    ("insert into plain values (76, row_count())", "I"),
+    ("delete from plain where id = 76", "D"),
+    ("commit", ""),
+]
+
+
+@test
+def writes_of_a_transaction():
+    """their logs are read together, and each write has its own rows; far fewer queries than writes"""
+    sql(TABLES)
+    prepare("--quiet", "--add-key", "it")
+    rounds = 5
+    questions = "show session status like 'Questions'"
+    script = [questions]
+    for number in range(rounds):
+        script += ["begin", *("%s /* %d */" % (text, number) for text, _ in TOGETHER), "delete from plain where id >= 70"]
+    script.append(questions)
+
+    def work(port):
+        told = sql(";\n".join(script), "--force", "--comments", port=port, database="it")
+        counts = [int(n) for n in re.findall(r"Questions\s+(\d+)", told)]
+        own = counts[1] - counts[0] - (len(script) - 1)
+        assert own <= 10 * rounds, own  # there are 11 writes in each, and two queries for one read alone
+
+    _, got, verdict = recorded(work, "it")
+    for number in range(rounds):
+        for text, wanted in TOGETHER:
+            said = letters(got, "%s /* %d */" % (text, number))
+            assert sorted(said) == sorted(wanted or ""), (text, said)
+    assert not violations(verdict), violations(verdict)
 
 
 @test

@@ -94,8 +94,10 @@ static void release_maps(struct history_build *build)
 	strtab_release(&build->names);
 	free(build->name_refs);
 	build->name_refs = NULL;
-	for (uint32_t i = 0; i < build->history->session_count; i++)
+	for (uint32_t i = 0; i < build->history->session_count; i++) {
 		free(build->sessions[i].savepoints);
+		free(build->sessions[i].recent);
+	}
 	free(build->sessions);
 	build->sessions = NULL;
 	buf_release(&build->scratch);
@@ -353,16 +355,46 @@ static uint32_t stmt_new(struct history_build *build, uint32_t session, uint32_t
 	};
 	if (UNLIKELY(build->stmt_map_used))
 		map_put(&build->stmt_map, stmt_key(session, number), id);
+	if (build->sessions[session].recent)
+		build->sessions[session].recent[number % BUILD_RECENT] = id;
 	return id;
+}
+
+/* One of the newest of a session; NONE: it is none of them. */
+static uint32_t stmt_recent(struct history_build *build, uint32_t session, uint32_t number)
+{
+	enum { LOOKED_MAX = 1 << 16 };
+	const struct history_stmt *stmts = build->history->stmts;
+	struct build_session *state = &build->sessions[session];
+	uint32_t known;
+
+	if (!state->recent) {
+		uint32_t found = 0, id = state->stmt, looked = 0;
+
+		state->recent = mem_alloc(BUILD_RECENT * sizeof(*state->recent));
+		memset(state->recent, 0xff, BUILD_RECENT * sizeof(*state->recent));
+		/* Other sessions' stand between them.  What is not found is found by the map. */
+		for (; found < BUILD_RECENT && id != HISTORY_NONE && looked++ < LOOKED_MAX; id--) {
+			if (stmts[id].session != session ||
+				stmts[id].number + BUILD_RECENT <= state->stmt_number)
+				continue;
+			state->recent[stmts[id].number % BUILD_RECENT] = id;
+			found++;
+		}
+	}
+	known = state->recent[number % BUILD_RECENT];
+	return known != HISTORY_NONE && stmts[known].number == number ? known : HISTORY_NONE;
 }
 
 /* A number below the newest one: find it among all. */
 static uint32_t stmt_out_of_place(struct history_build *build, uint32_t session, uint32_t number)
 {
 	struct history *history = build->history;
-	uint32_t known;
+	uint32_t known = stmt_recent(build, session, number);
 
 	history->counts.out_of_place++;
+	if (known != HISTORY_NONE)
+		return known;
 	if (!build->stmt_map_used) {
 		map_reserve(&build->stmt_map, history->stmt_count);
 		for (uint32_t i = 0; i < history->stmt_count; i++)

@@ -34,6 +34,8 @@
 enum {
 	BUILD_SESSIONS_NEAR = 1 << 16, /* session numbers up to here need no map */
 	BUILD_TXNS_NEAR = 1 << 16, /* nor transaction numbers up to here above twice their count */
+	/* Logs of as many statements as this are read together (SESSION_PENDING_STMTS of the recorder). */
+	BUILD_RECENT = 64,
 	BUILD_CHAIN_MAX = 8, /* versions looked at one by one */
 	BUILD_VERSIONS_MAX = (1 << 30) - 1, /* as many as an object can count */
 };
@@ -75,6 +77,8 @@ struct build_session {
 	uint32_t txn;
 	uint32_t stmt, stmt_number;     /* the newest statement; NONE */
 	uint32_t before, before_number; /* the one before it */
+	/* The newest BUILD_RECENT of them by number, from when one of them was first named out of order. */
+	uint32_t *recent;
 	uint64_t savepoint_txn;         /* whose savepoints these are */
 	struct build_savepoint *savepoints;
 	size_t savepoint_count, savepoint_capacity;
