@@ -240,4 +240,5 @@ def main():
                            stdout=subprocess.DEVNULL)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -186,7 +186,10 @@ local function delivery(o)
 			run("UPDATE orders SET o_carrier_id = %d WHERE o_id = %d AND o_d_id = %d AND o_w_id = %d", carrier, id, d, w)
 			run("UPDATE order_line SET ol_delivery_d = NOW() WHERE ol_o_id = %d AND ol_d_id = %d AND ol_w_id = %d", id, d, w)
 			local sum = one("SELECT SUM(ol_amount) sm FROM order_line WHERE ol_o_id = %d AND ol_d_id = %d AND ol_w_id = %d", id, d, w)
-			run("UPDATE customer SET c_balance = c_balance + %s, c_delivery_cnt = c_delivery_cnt + 1 WHERE c_id = %d AND c_d_id = %d AND c_w_id = %d", sum or "0", c, d, w)
+			-- FOR UPDATE met an order that came after the snapshot, perhaps.
+			if c then
+				run("UPDATE customer SET c_balance = c_balance + %s, c_delivery_cnt = c_delivery_cnt + 1 WHERE c_id = %d AND c_d_id = %d AND c_w_id = %d", sum or "0", c, d, w)
+			end
 		end
 	end
 	con:query("COMMIT")
