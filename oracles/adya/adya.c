@@ -724,6 +724,8 @@ static enum open_reason open_reason_of(const struct adya *a, const struct level_
 		return of[d->open[i] - 1];
 	if (d->explanation.impossible_in && d->explanation.impossible_in[i])
 		return OPEN_NO_VERSION;
+	if (d->explanation.unknown_in && d->explanation.unknown_in[i])
+		return OPEN_UNKNOWN_OUTCOME;
 	if (answers->open && answers->open[i])
 		return OPEN_NO_EXPLANATION;
 	if (d->explanation.unverified && d->explanation.unverified[i])

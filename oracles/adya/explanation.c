@@ -6,6 +6,7 @@
 #include "adya/dependencies_internal.h"
 #include "base/arena.h"
 #include "base/mem.h"
+#include "base/search.h"
 
 enum {
 	ASKED_EVERY = 1024, /* meetings between two looks at how far it is */
@@ -29,6 +30,7 @@ void explanation_release(struct explanation *e)
 	free(e->unverified);
 	free(e->unsteady);
 	free(e->impossible_in);
+	free(e->unknown_in);
 	*e = (struct explanation){0};
 }
 
@@ -49,6 +51,17 @@ struct chooser {
 };
 
 /* ---- positions ---- */
+
+/* The transaction of a commit or a view. */
+static uint32_t node_of_place(const struct chooser *c, uint32_t place)
+{
+	uint32_t count = c->positions->txn_count, txn;
+
+	if (place < 2 * count)
+		return place < count ? place : place - count;
+	txn = c->history->stmts[place - 2 * count].txn;
+	return txn == HISTORY_NONE ? GRAPH_NONE : c->out->node_of[txn];
+}
 
 /* A read that no statement is known of has no interval. */
 static bool has_view(const struct history_op *op)
@@ -251,17 +264,21 @@ static void forget_keys(struct chooser *c)
 	c->key_arena = ARENA_INIT;
 }
 
-/* The version that was current at the view.  Commits of later versions stand later (constrain_by_orders).  The
- * reader's own version is no part of its view. */
+/* The reader's own version is no part of its view. */
+static uint64_t view_key(const struct chooser *c, const struct history_op *op, uint32_t node)
+{
+	uint64_t view = c->positions->key[view_of(c, op)], own = c->positions->key[place_of_commit(node)];
+
+	return own < view ? own : view;
+}
+
+/* The version that was current at the view.  Commits of later versions stand later (constrain_by_orders). */
 static uint32_t current_place(struct chooser *c, const struct choice *choice)
 {
 	const uint64_t *keys = keys_of(c, choice);
-	uint64_t view = c->positions->key[view_of(c, choice->op)];
-	uint64_t own = c->positions->key[place_of_commit(choice->node)];
+	uint64_t view = view_key(c, choice->op, choice->node);
 	uint32_t low = 0, high = choice->count;
 
-	if (own < view)
-		view = own;
 	while (high - low > 1) {
 		uint32_t middle = low + (high - low) / 2;
 
@@ -287,7 +304,7 @@ static uint32_t nearest_possible(struct chooser *c, const struct choice *choice,
 }
 
 /* A dirty read sees what was written, committed or not (manual, "READ UNCOMMITTED"): was the next version written before
- * it began?  That the version itself was not written later, is_seeable() says. */
+ * it began? */
 static bool is_within_dirty(const struct chooser *c, const struct choice *choice, uint32_t place)
 {
 	const struct history *h = c->history;
@@ -297,8 +314,10 @@ static bool is_within_dirty(const struct chooser *c, const struct choice *choice
 	       h->stmts[next].end_seq >= h->stmts[choice->op->stmt].begin_seq;
 }
 
-/* Was the version there at some moment of the view's interval? */
-static bool is_within(const struct chooser *c, const struct choice *choice, uint32_t place)
+/* When the version was there, against the interval of the view. */
+enum timing { TIMING_BEFORE, TIMING_WITHIN, TIMING_AFTER };
+
+static enum timing timing_of(const struct chooser *c, const struct choice *choice, uint32_t place)
 {
 	uint32_t view = view_of(c, choice->op);
 	bool locking = !sees_one_state(choice->op) && has_view(choice->op);
@@ -308,30 +327,68 @@ static bool is_within(const struct chooser *c, const struct choice *choice, uint
 	uint32_t writer = node_of_version(c->b, choice->order[place]), next;
 
 	if (choice->op->read_kind == PROBE_READ_DIRTY)
-		return is_within_dirty(c, choice, place);
+		return !is_seeable(c, choice, place)	       ? TIMING_AFTER
+		       : is_within_dirty(c, choice, place) ? TIMING_WITHIN
+							   : TIMING_BEFORE;
 	if (writer != GRAPH_NONE && writer != choice->node && c->positions->commit_begin[writer] > end)
-		return false;
+		return TIMING_AFTER;
 	next = place + 1 < choice->count ? node_of_version(c->b, choice->order[place + 1]) : GRAPH_NONE;
-	return next == GRAPH_NONE || next == choice->node || c->positions->commit_end[next] >= begin;
+	return next == GRAPH_NONE || next == choice->node || c->positions->commit_end[next] >= begin ? TIMING_WITHIN
+												      : TIMING_BEFORE;
+}
+
+static bool is_within(const struct chooser *c, const struct choice *choice, uint32_t place)
+{
+	return timing_of(c, choice, place) == TIMING_WITHIN;
+}
+
+/* A transaction of unknown outcome wrote a version that the answer allows as well: it committed, perhaps. */
+static bool may_be_of_unknown(struct chooser *c, const struct choice *choice)
+{
+	const struct history *h = c->history;
+	const struct history_object *o = &h->objects[choice->object];
+
+	for (uint32_t i = choice->count; i < o->order_count; i++) {
+		uint32_t version = choice->order[i], stmt = h->versions[version].stmt, txn = h->versions[version].txn;
+		bool absent = version_is_absent(h, version);
+
+		if (txn == HISTORY_NONE || h->txns[txn].outcome != TXN_UNKNOWN || history_committed(h, txn) ||
+			h->versions[version].flags & (HISTORY_VERSION_INTERMEDIATE | HISTORY_VERSION_UNDONE))
+			continue;
+		if (stmt == HISTORY_NONE || !has_view(choice->op) ||
+			h->stmts[stmt].begin_seq > h->stmts[choice->op->stmt].end_seq)
+			continue;
+		if (absent || choice->meeting->kind == MEETING_UNLISTED ||
+			(choice->meeting->kind == MEETING_NOT_RETURNED && !choice->set &&
+				(!choice->tests || look_test_version(c->b, &choice->look, version) != MATCH_YES)))
+			return true;
+	}
+	return false;
 }
 
 /* What was current, where the answer allows that; or else what was there in the view's interval, the latest first.  The
- * versions of the interval are those around the current one. */
-static uint32_t first_place(struct chooser *c, const struct choice *choice, uint32_t current)
+ * versions of the interval are those around the current one; or next to it, where constraints that contradict the times
+ * have moved commits. */
+static uint32_t first_place(struct chooser *c, const struct choice *choice, uint32_t current, bool *unknown)
 {
 	uint32_t last = current;
 
 	if (is_possible(c, choice, current))
 		return current;
-	while (last + 1 < choice->count && is_within(c, choice, last + 1))
+	while (last + 1 < choice->count && timing_of(c, choice, last) != TIMING_AFTER &&
+		timing_of(c, choice, last + 1) != TIMING_AFTER)
 		last++;
 	for (uint32_t place = last + 1; place-- > 0;) {
-		bool within = is_within(c, choice, place);
+		enum timing timing = timing_of(c, choice, place);
 
-		if (within && is_possible(c, choice, place))
+		if (timing == TIMING_WITHIN && is_possible(c, choice, place))
 			return place;
-		if (!within && place < current)
+		if (timing == TIMING_BEFORE)
 			break;
+	}
+	if (choice->op->read_kind != PROBE_READ_DIRTY && may_be_of_unknown(c, choice)) {
+		*unknown = true;
+		return HISTORY_NONE;
 	}
 	return nearest_possible(c, choice, current, 0);
 }
@@ -462,40 +519,165 @@ static void draw_choice(struct chooser *c, const struct choice *choice)
 	draw_edges(c, choice, m->place);
 }
 
+/* ---- what constraints moved ---- */
+
+/* A commit moved over this span of time, as a version of this object sees it. */
+struct moved_version {
+	uint32_t object;
+	uint64_t from, to; /* keys */
+};
+
+struct moved {
+	bool *nodes; /* a commit or a view of it moved */
+	struct moved_version *versions; /* by object */
+	size_t version_count, version_capacity;
+	uint32_t *first, *spans; /* by object: its first one + 1, or 0; how many there are */
+};
+
+static int by_object_and_time(const void *a, const void *b)
+{
+	const struct moved_version *x = a, *y = b;
+
+	if (x->object != y->object)
+		return x->object < y->object ? -1 : 1;
+	return (x->from > y->from) - (x->from < y->from);
+}
+
+/* Spans of one object that touch each other become one, so that those left end in the order in which they begin. */
+static void join_spans(struct moved *moved)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < moved->version_count; i++) {
+		struct moved_version *last = kept ? &moved->versions[kept - 1] : NULL;
+		const struct moved_version *at = &moved->versions[i];
+
+		if (last && last->object == at->object && at->from <= last->to)
+			last->to = at->to > last->to ? at->to : last->to;
+		else
+			moved->versions[kept++] = *at;
+	}
+	moved->version_count = kept;
+}
+
+static void add_moved_versions(const struct chooser *c, struct moved *moved, const struct place_moved *at)
+{
+	const struct history *h = c->history;
+	const struct history_txn *t = &h->txns[c->out->txn_of[at->place]];
+	uint64_t now = c->positions->key[at->place];
+
+	for (uint32_t i = t->first_op; i < t->first_op + t->op_count; i++) {
+		if (h->ops[i].kind != HISTORY_WRITE)
+			continue;
+		MEM_RESERVE(moved->versions, moved->version_count + 1, moved->version_capacity);
+		moved->versions[moved->version_count++] = (struct moved_version){h->ops[i].object,
+			now < at->before ? now : at->before, now < at->before ? at->before : now};
+	}
+}
+
+static struct moved moved_of(const struct chooser *c)
+{
+	const struct positions *p = c->positions;
+	struct moved moved = {.nodes = mem_zero(p->txn_count, sizeof(*moved.nodes)),
+		.first = mem_zero(c->history->object_count, sizeof(*moved.first)),
+		.spans = mem_zero(c->history->object_count, sizeof(*moved.spans))};
+
+	for (size_t i = 0; i < p->moved_count; i++) {
+		uint32_t node = node_of_place(c, p->moved[i].place);
+
+		if (node != GRAPH_NONE)
+			moved.nodes[node] = true;
+		if (p->moved[i].place < p->txn_count)
+			add_moved_versions(c, &moved, &p->moved[i]);
+	}
+	if (moved.version_count)
+		qsort(moved.versions, moved.version_count, sizeof(*moved.versions), by_object_and_time);
+	join_spans(&moved);
+	for (size_t i = moved.version_count; i-- > 0;) {
+		moved.first[moved.versions[i].object] = (uint32_t)i + 1;
+		moved.spans[moved.versions[i].object]++;
+	}
+	return moved;
+}
+
+static void moved_release(struct moved *moved)
+{
+	free(moved->nodes);
+	free(moved->versions);
+	free(moved->first);
+	free(moved->spans);
+}
+
+/* May another version be current at the view of a meeting than before? */
+static bool is_concerned(const struct chooser *c, const struct moved *moved, const struct meeting *m)
+{
+	const struct history_op *op = &c->history->ops[m->op];
+	uint32_t node = c->out->node_of[op->txn], first = moved->first[m->object], end, at;
+	uint64_t view;
+
+	if (moved->nodes[node])
+		return true;
+	if (!first)
+		return false;
+	view = view_key(c, op, node);
+	end = first - 1 + moved->spans[m->object];
+	at = FIRST_WHERE(i, first - 1, end, moved->versions[i].to >= view);
+	return at < end && moved->versions[at].from <= view;
+}
+
+/* What a choice that differs from what was current says of positions.  A version that the read cannot have met within
+ * its interval says nothing of a commit: it would only be moved to where it was not, and others with it. */
+static void constrain_by_choice(struct chooser *c, const struct choice *choice)
+{
+	const struct meeting *m = choice->meeting;
+	enum timing timing = timing_of(c, choice, m->place);
+	uint32_t view = view_of(c, choice->op), node;
+
+	if (timing == TIMING_AFTER || (timing == TIMING_BEFORE && !sees_one_state(choice->op)))
+		return;
+	node = node_of_version(c->b, choice->order[m->place]);
+	if (node != GRAPH_NONE && node != choice->node)
+		positions_seen(c->positions, node, view);
+	node = m->place + 1 < choice->count ? node_of_version(c->b, choice->order[m->place + 1]) : GRAPH_NONE;
+	if (node != GRAPH_NONE && node != choice->node)
+		positions_missed(c->positions, node, view);
+}
+
+static void choose_place(struct chooser *c, struct meeting *m)
+{
+	struct choice choice;
+	uint32_t current;
+
+	use_predicate(c, m);
+	choice = choice_of(c, m, m->object);
+	current = current_place(c, &choice);
+	if (!m->pinned) {
+		m->of_unknown = false;
+		m->place = first_place(c, &choice, current, &m->of_unknown);
+	}
+	if (!m->tried)
+		m->first = m->place;
+	m->current = m->place == current;
+	if (m->place != HISTORY_NONE && !m->current && m->kind != MEETING_RETURNED &&
+		has_position(&c->history->txns[choice.op->txn], choice.op->read_kind))
+		constrain_by_choice(c, &choice);
+}
+
 /* Chooses places by the positions.  Where the version that was current is not possible, the nearest that is
- * becomes a constraint on positions.  True: there are new constraints. */
-static bool choose_places(struct chooser *c)
+ * becomes a constraint on positions.  `moved`: what the last constraints moved; only what that concerns is chosen
+ * again.  True: there are new constraints. */
+static bool choose_places(struct chooser *c, const struct moved *moved)
 {
 	struct explanation *e = &c->out->explanation;
 	size_t before = c->positions->count;
 
 	for (size_t i = 0; i < e->meeting_count && !c->out->stopped; i++) {
 		struct meeting *m = &e->meetings[i];
-		struct choice choice;
-		uint32_t current, node, view;
 
 		if (i % ASKED_EVERY == 0)
 			go_on(c->b, "choosing versions", i, e->meeting_count);
-		if (m->object == HISTORY_NONE)
-			continue;
-		use_predicate(c, m);
-		choice = choice_of(c, m, m->object);
-		current = current_place(c, &choice);
-		if (!m->pinned)
-			m->place = first_place(c, &choice, current);
-		if (!m->tried)
-			m->first = m->place;
-		if (m->place == HISTORY_NONE || m->place == current || m->kind == MEETING_RETURNED ||
-			!has_position(&c->history->txns[choice.op->txn], choice.op->read_kind))
-			continue;
-		view = view_of(c, choice.op);
-		node = node_of_version(c->b, choice.order[m->place]);
-		if (node != GRAPH_NONE && node != choice.node)
-			positions_seen(c->positions, node, view);
-		node = m->place + 1 < choice.count ? node_of_version(c->b, choice.order[m->place + 1])
-						   : GRAPH_NONE;
-		if (node != GRAPH_NONE && node != choice.node)
-			positions_missed(c->positions, node, view);
+		if (m->object != HISTORY_NONE && (!moved || is_concerned(c, moved, m)))
+			choose_place(c, m);
 	}
 	return c->positions->count > before;
 }
@@ -507,8 +689,7 @@ static bool is_steady(struct chooser *c, const struct choice *choice)
 		return false;
 	if (!sees_one_state(choice->op))
 		return is_within(c, choice, choice->meeting->place);
-	return !positions_contradict(c->positions, view_of(c, choice->op)) &&
-	       choice->meeting->place == current_place(c, choice);
+	return choice->meeting->current && !positions_contradict(c->positions, view_of(c, choice->op));
 }
 
 /* How the choice of a meeting fits the positions that all choices led to. */
@@ -523,6 +704,8 @@ static void note_misfit(struct chooser *c, const struct choice *choice)
 			e->meetings[m - e->meetings].unsteady = true;
 			mark(&e->unsteady, c->history, op->stmt);
 		}
+	} else if (m->of_unknown) {
+		mark(&e->unknown_in, c->history, op->stmt);
 	} else if (op->read_kind != PROBE_READ_DIRTY) {
 		mark(&e->impossible_in, c->history, op->stmt);
 	} else {
@@ -572,9 +755,15 @@ static void choose_all(struct chooser *c)
 	struct dependencies *d = c->out;
 
 	for (int round = 0; round < SETTLE_ROUNDS; round++) {
+		struct moved moved;
+		bool more;
+
 		positions_settle(c->positions);
 		forget_keys(c);
-		if (!choose_places(c))
+		moved = moved_of(c);
+		more = choose_places(c, round ? &moved : NULL);
+		moved_release(&moved);
+		if (!more)
 			break;
 	}
 	for (size_t i = 0; i < d->explanation.meeting_count && !d->stopped; i++) {
@@ -583,6 +772,7 @@ static void choose_all(struct chooser *c)
 		draw_meeting(c, &d->explanation.meetings[i], true);
 	}
 	positions_forget(c->positions);
+	forget_keys(c);
 }
 
 void explanation_choose(struct dependencies *d)
@@ -674,7 +864,8 @@ void explanation_choose_again(struct dependencies *d)
 	free(e->unverified);
 	free(e->unsteady);
 	free(e->impossible_in);
-	e->unverified = e->unsteady = e->impossible_in = NULL;
+	free(e->unknown_in);
+	e->unverified = e->unsteady = e->impossible_in = e->unknown_in = NULL;
 	e->is_dirty = false;
 	e->edge_count = 0;
 	e->positions->count = e->certain_count;

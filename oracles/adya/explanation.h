@@ -37,6 +37,8 @@ struct meeting {
 	uint8_t tried;   /* choices that were given up */
 	bool changed;    /* its edges are to be drawn anew */
 	bool pinned;     /* its place stays, whatever the positions suggest */
+	bool current;    /* its version was the one that was current at its view, by the positions */
+	bool of_unknown; /* none is possible but one of a transaction of unknown outcome */
 	bool unsteady;   /* its version was not in the view, or the view does not fit its interval */
 };
 
@@ -61,6 +63,9 @@ struct explanation {
 	size_t certain_count;        /* how many constraints these are */
 	bool is_dirty;       /* dirty reads met versions that were never committed, so that no edges are drawn for them */
 	bool *impossible_in; /* by statement: with a meeting for which no version is possible; NULL: none */
+	/* By statement: with a meeting that only a version of a transaction of unknown outcome explains at that time, which
+	 * committed after all, perhaps; NULL: none. */
+	bool *unknown_in;
 };
 
 void explanation_add(struct explanation *explanation, const struct meeting *meeting);

@@ -76,6 +76,7 @@ void positions_release(struct positions *p)
 	free(p->from);
 	free(p->to);
 	free(p->key);
+	free(p->moved);
 	free(p->contradicts);
 	*p = (struct positions){0};
 }
@@ -216,6 +217,22 @@ static uint64_t key_of(uint32_t moment, uint32_t rank)
 	return (uint64_t)moment << 32 | (UINT32_MAX - rank);
 }
 
+/* Of constrained places, which alone have other keys than what their intervals say. */
+static void set_keys(struct positions *p, const uint32_t *constrained, uint32_t count, const uint32_t *latest,
+	const uint32_t *rank, bool again)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t place = constrained[i];
+		uint64_t key = key_of(latest[i], rank[i]);
+
+		if (again && key != p->key[place]) {
+			MEM_RESERVE(p->moved, p->moved_count + 1, p->moved_capacity);
+			p->moved[p->moved_count++] = (struct place_moved){place, p->key[place]};
+		}
+		p->key[place] = key;
+	}
+}
+
 void positions_forget(struct positions *p)
 {
 	free(p->key);
@@ -245,11 +262,15 @@ void positions_settle(struct positions *p)
 		latest[i] = positions_end(p, constrained[i]);
 	move_back(&graph, sorted, latest);
 	note_contradictions(p, &graph, sorted, constrained, latest);
-	if (!p->key)
+	p->moved_count = 0;
+	if (!p->key) {
 		p->key = mem_realloc(NULL, places, sizeof(*p->key));
-	for (uint32_t i = 0; i < places; i++)
-		p->key[i] = number[i] ? key_of(latest[number[i] - 1], rank[number[i] - 1])
-				      : key_of(positions_end(p, i), 0);
+		for (uint32_t i = 0; i < places; i++)
+			p->key[i] = key_of(positions_end(p, i), 0);
+		set_keys(p, constrained, count, latest, rank, false);
+	} else {
+		set_keys(p, constrained, count, latest, rank, true);
+	}
 	graph_release(&graph);
 	free(sorted);
 	free(latest);

@@ -21,6 +21,12 @@
 
 #include "model/history/history.h"
 
+/* A place and its key before positions were settled again. */
+struct place_moved {
+	uint32_t place;
+	uint64_t before;
+};
+
 struct positions {
 	const struct history *history;
 	uint32_t txn_count; /* committed transactions, numbered as nodes of the dependency graph */
@@ -32,6 +38,9 @@ struct positions {
 	size_t count, from_capacity, to_capacity;
 	/* By place, once settled: what is smaller comes first. */
 	uint64_t *key;
+	/* Whose keys the last positions_settle() changed; of the first one, nothing. */
+	struct place_moved *moved;
+	size_t moved_count, moved_capacity;
 	/* By place: it takes part in constraints that contradict the times.  NULL: none does. */
 	bool *contradicts;
 };

@@ -35,6 +35,11 @@ static enum match test(struct dependency_builder *b, const struct look *look, ui
 	return b->is_multi_table ? test_multi_table(b, version) : matcher_test(b->matcher, version);
 }
 
+enum match look_test_version(struct dependency_builder *b, const struct look *look, uint32_t version)
+{
+	return test(b, look, version);
+}
+
 enum match look_test(struct dependency_builder *b, const struct look *look, uint32_t place)
 {
 	uint32_t version = look->chain->order[place];

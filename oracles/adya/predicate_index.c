@@ -397,10 +397,17 @@ static void add_object(const struct history *h, struct column_index *at, uint32_
 
 static void build(const struct predicate_index *index, struct column_index *at)
 {
+	size_t kept = 0;
+
 	for (uint32_t i = index->objects_head[at->table]; i < index->objects_head[at->table + 1]; i++)
 		add_object(index->history, at, index->objects_of[i]);
 	if (at->count)
 		qsort(at->entries, at->count, sizeof(*at->entries), by_entry);
+	/* Versions with the same values do not follow each other. */
+	for (size_t i = 0; i < at->count; i++)
+		if (kept == 0 || by_entry(&at->entries[kept - 1], &at->entries[i]) != 0)
+			at->entries[kept++] = at->entries[i];
+	at->count = kept;
 }
 
 /* ---- asking ---- */
