@@ -307,6 +307,12 @@ bool interpose_send_before(struct interpose *i, struct buf *to_server)
 	return true;
 }
 
+void interpose_roll_back(struct interpose *i, struct buf *to_server)
+{
+	i->own_error = 0;
+	send_query(i, "/* isorec */ rollback", JOB_ROLLBACK, to_server);
+}
+
 void interpose_ask_id(struct interpose *i, struct buf *to_server)
 {
 	i->id = 0;
@@ -635,6 +641,7 @@ static void begin_command(struct interpose *i, uint8_t byte)
 	i->command = byte;
 	i->appended = 0;
 	i->shift = 0;
+	i->unparsed = false;
 	i->failed = i->again = i->deferred_renumbered = i->columns_changed = false;
 	i->error = 0;
 	i->preparing = i->executed = NULL;

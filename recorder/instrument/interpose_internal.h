@@ -17,6 +17,7 @@ enum job_kind {
 	JOB_OWN,   /* a query of select mode */
 	JOB_AGAIN, /* PREPARE of a statement as the client has it */
 	JOB_ID,    /* the insert id that the client's OK is to tell */
+	JOB_ROLLBACK, /* of a transaction that met a trigger which the server could not parse */
 };
 
 struct job {
@@ -80,6 +81,7 @@ struct interpose {
 	uint64_t affected, insert_id; /* of its OK */
 	uint64_t matched;             /* "Rows matched" of its text */
 	bool affected_known, matched_known, warnings;
+	bool unparsed; /* it met a trigger that the server could not parse: its error, in `ok` */
 	struct buf ok; /* its OK, while the insert id that it is to tell is asked for; or empty */
 	uint8_t ok_seq;
 	uint64_t id;
@@ -116,6 +118,7 @@ bool interpose_send_before(struct interpose *i, struct buf *to_server);
 /* Sends a command for a prepared statement under the number that the server has for it. */
 void interpose_send_for_statement(
 	struct interpose *i, struct interposed_stmt *p, struct span payload, struct buf *to_server);
+void interpose_roll_back(struct interpose *i, struct buf *to_server);
 /* Asks for the insert id that the client's OK is to tell. */
 void interpose_ask_id(struct interpose *i, struct buf *to_server);
 /* Prepares a statement as the client has it; `original` goes out after that. */
