@@ -28,7 +28,6 @@ import json
 import os
 import re
 import signal
-import socket
 import statistics
 import struct
 import subprocess
@@ -37,7 +36,9 @@ import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "wire"))
-from proxy_harness import Proxy, wait_for  # noqa: E402
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from proxy_harness import Proxy  # noqa: E402
+from relays import start_haproxy  # noqa: E402
 
 TICK = os.sysconf("SC_CLK_TCK")
 
@@ -74,12 +75,6 @@ class UserTime:
                     calls += count
                 lost += others
         return relay, writer, calls, lost
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def sysbench(port, workload, threads, seconds, what="run"):
@@ -130,26 +125,6 @@ class Subject:
         """Microseconds a query between system calls: relaying threads, writer; calls; lost."""
         relay, writer, calls, lost = (x / self.queries for x in self.pieces)
         return relay / 1000, writer / 1000, calls, lost / 1000
-
-
-def start_haproxy(folder, upstream, env):
-    port = free_port()
-    config = os.path.join(folder, "haproxy.cfg")
-    with open(config, "w", encoding="ascii") as out:
-        out.write("global\n  nbthread %d\ndefaults\n  mode tcp\n  timeout connect 10s\n"
-                  "  timeout client 1h\n  timeout server 1h\nlisten db\n  bind 127.0.0.1:%d\n"
-                  "  server s 127.0.0.1:%d\n" % (os.cpu_count(), port, upstream))
-    process = subprocess.Popen(["haproxy", "-f", config, "-db"], stderr=subprocess.DEVNULL,
-                               env=env)
-
-    def listens():
-        try:
-            socket.create_connection(("127.0.0.1", port)).close()
-            return True
-        except ConnectionRefusedError:
-            return False
-    wait_for("haproxy", listens)
-    return process, port
 
 
 def report(workload, threads, subjects, answer_bytes):

@@ -64,6 +64,15 @@ def wait_for(what, condition, seconds=60):
     raise AssertionError("it never came: " + what)
 
 
+def preloaded(folder, source, **more):
+    """The environment in which programs use these functions in place of the C library's."""
+    library = os.path.join(folder, "preload.so")
+    subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", library], input=source,
+                   text=True, check=True)
+    # The address sanitizer wants to be the first library, and would end the program.
+    return dict(os.environ, LD_PRELOAD=library, ASAN_OPTIONS="verify_asan_link_order=0", **more)
+
+
 def limit(file_size, descriptors):
     if file_size:
         resource.setrlimit(resource.RLIMIT_FSIZE, (file_size, file_size))

@@ -21,7 +21,8 @@ import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from proxy_harness import Proxy, SkipTest, records, run_tests, test, wait_for  # noqa: E402
+from proxy_harness import (  # noqa: E402
+    Proxy, SkipTest, preloaded, records, run_tests, test, wait_for)
 from scripted import (  # noqa: E402
     AUTO, IN, ISOREC, ISOTRACE, Mock, Talk, column, eof, err, joined, lenenc, ok, packet, pass_on,
     play, receive, whole)
@@ -192,15 +193,6 @@ int fdatasync(int fd)
 	return (int)syscall(SYS_fdatasync, fd);
 }
 """
-
-
-def preloaded(folder, source, **more):
-    """The environment in which programs use these functions in place of the C library's."""
-    library = os.path.join(folder, "preload.so")
-    subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", library], input=source,
-                   text=True, check=True)
-    # The address sanitizer wants to be the first library, and would end the program.
-    return dict(os.environ, LD_PRELOAD=library, ASAN_OPTIONS="verify_asan_link_order=0", **more)
 
 
 def silent(sock):
