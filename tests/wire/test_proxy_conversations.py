@@ -594,4 +594,5 @@ def manual_pages():
         assert have == want, "make it anew: isorec help --mdoc " + name
 
 
-sys.exit(run_tests(sys.argv[3:]))
+if __name__ == "__main__":
+    sys.exit(run_tests(sys.argv[3:]))
