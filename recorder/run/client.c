@@ -25,15 +25,17 @@ static MYSQL *dial(const struct run_target *target, struct err *err)
 	MYSQL *mysql = mysql_init(NULL);
 	unsigned protocol;
 
-	if (!mysql) {
+	/* These two take memory; without what the first makes, the library's calls that do not block crash. */
+	if (!mysql || mysql_options(mysql, MYSQL_OPT_NONBLOCK, 0) != 0 ||
+		mysql_options(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4") != 0) {
 		err_set(err, ERR_SERVER, "no memory for a connection");
+		if (mysql)
+			mysql_close(mysql);
 		return NULL;
 	}
-	mysql_options(mysql, MYSQL_OPT_NONBLOCK, 0);
 	mysql_options(mysql, MYSQL_OPT_CONNECT_TIMEOUT, &target->timeout_s);
 	if (target->read_timeout_s)
 		mysql_options(mysql, MYSQL_OPT_READ_TIMEOUT, &target->read_timeout_s);
-	mysql_options(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4");
 	/* The library takes the socket for the host "localhost" only. */
 	protocol = target->socket ? MYSQL_PROTOCOL_SOCKET : MYSQL_PROTOCOL_TCP;
 	mysql_options(mysql, MYSQL_OPT_PROTOCOL, &protocol);
@@ -60,7 +62,7 @@ MYSQL *client_dial(const struct run_target *target, struct err *err)
 		db_forget_password(mysql);
 	if (mysql && !db_query_within(mysql, "set session " OWN_LIMITS ", " OWN_LOGIN,
 			     target->timeout_s)) {
-		err_set(err, ERR_SERVER, "set session autocommit and kin: %s",
+		err_set(err, ERR_SERVER, "the session cannot be set up: %s",
 			mysql_errno(mysql) ? mysql_error(mysql)
 					   : "no answer in time (--connect-timeout)");
 		mysql_close(mysql);
