@@ -144,6 +144,20 @@ class Judgement:
         return counted
 
 
+def count_found(judgement, truth):
+    """(proven by the rows, of these found by --for=application): pairs of transactions, not more of a kind than there are."""
+    patterns = [f for f in judgement.findings if "pattern" in f]
+    proven = found = 0
+    for anomaly in truth:
+        if not anomaly.code:
+            continue
+        pairs = sum(f["pairs"] + f["pattern"]["possible_pairs"] for f in patterns
+                    if (f["class"], f["pattern"]["table"].split(".")[1]) == anomaly.code)
+        proven += anomaly.count
+        found += min(anomaly.count, pairs)
+    return proven, found
+
+
 def compare_code(judgement, truth, by_versions):
     """Where --for=application and the truth differ.  A pair of transactions may prove more than one lost update, or less: the
     same order of magnitude is asked for, and nothing where the rows are right."""

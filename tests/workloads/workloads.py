@@ -9,6 +9,8 @@ A line has the recording's size, what was not decided, the verdict, time and mem
 application's own invariants say.  The test fails where a violation is reported that no invariant proves, where an
 anomaly that rows prove is not found in trigger mode, and where more than one statement in a thousand is not decided.
 A line `code` has what --for=application says: the anomalies of the wrong programs, and nothing about the right ones.
+The last lines have, by mode, how many of the anomalies that rows prove were found; the test fails where that is less than
+95 % in trigger mode.
 --keep leaves the traces in FOLDER; --reasons lists why statements were not decided.
 """
 import argparse
@@ -26,6 +28,7 @@ import wiki  # noqa: E402
 
 WORKLOADS = sysbench.ALL + tpcc.ALL + shops.ALL + wiki.ALL + clients.ALL
 UNDECIDED_MAX = 0.001  # of the statements
+FOUND_MIN = 0.95  # of the anomalies that rows prove, in trigger mode
 
 
 def options():
@@ -69,6 +72,8 @@ def judge_code(o, recording, mode):
     print("%-16s %-13s %-8s code   %-10s %6.1f s %6.0f MB; %s%s" % (
         os.path.basename(recording.path).rsplit("-", 1)[0], o.release, mode, told.verdict, told.seconds, told.memory / 1e6,
         ", ".join(places), "; WRONG: " + "; ".join(wrong) if wrong else ""), flush=True)
+    proven, found = harness.count_found(told, recording.truth)
+    o.share[mode] = [a + b for a, b in zip(o.share.get(mode, (0, 0)), (proven, found))]
     return wrong
 
 
@@ -97,6 +102,7 @@ def main():
         print(reason)
         return 77
     failed = []
+    o.share = {}
     try:
         for kind in WORKLOADS:
             for mode in o.modes.split(","):
@@ -112,6 +118,11 @@ def main():
                     print("%-16s %s failed: %s" % (kind.name, mode, str(why)[-1500:]), flush=True)
     finally:
         server.close()
+    for mode, (proven, found) in o.share.items():
+        print("%-8s %d of %d anomalies that rows prove were found%s" % (
+            mode, found, proven, ", %.1f %%" % (100.0 * found / proven) if proven else ""))
+        if mode == "trigger" and found < proven * FOUND_MIN:
+            failed.append("the share of anomalies found")
     if failed:
         print("not as wanted: " + ", ".join(failed))
     return 1 if failed else 0
