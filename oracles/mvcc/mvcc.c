@@ -567,6 +567,7 @@ void mvcc_check(const struct schedule *schedule, const struct mvcc_options *opti
 	free(m->sessions);
 	free(m->notes);
 	free(m->search.choices);
+	free(m->search.live);
 	free(m->search.in_flight);
 	free(m->catalog.foreign_keys);
 	free(m->catalog.children);

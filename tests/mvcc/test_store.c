@@ -357,5 +357,74 @@ START_TEST(dead_records_are_put_aside)
 }
 END_TEST
 
+static size_t touches_of(const struct world *w)
+{
+	size_t count = 0;
+
+	for (const struct store_touch *t = w->table->touches; t; t = t->next)
+		count++;
+	return count;
+}
+
+/* One transaction is always open: what is looked at does not grow with those that have been there. */
+START_TEST(lists_of_the_past_stay_short)
+{
+	enum { MANY = 400 };
+	struct world w;
+	size_t mark, before;
+
+	world_open(&w);
+	store_release(&w.store);
+	store_init(&w.store, 1, MANY);
+	w.table = &w.store.tables[0];
+	mark = w.store.trail.count;
+	before = touches_of(&w);
+	for (uint32_t txn = 1; txn <= MANY; txn++) {
+		w.store.event = w.store.no_wait = txn;
+		store_touch(&w.store, txn, w.table, STORE_LOCK_X);
+		if (txn > 2)
+			store_commit(&w.store, txn - 1, txn);
+	}
+	/* The first and the last are open, and one has just ended. */
+	ck_assert_uint_le(touches_of(&w), 4);
+	/* A statement is under way that may have waited for those that ended since event 100. */
+	w.store.no_wait = 100;
+	before = touches_of(&w);
+	store_touch(&w.store, 2, w.table, STORE_LOCK_S);
+	ck_assert_uint_ge(touches_of(&w), before);
+	trail_undo(&w.store.trail, mark);
+	ck_assert_ptr_null(w.table->touches);
+	world_close(&w);
+}
+END_TEST
+
+/* Rows of which nothing can be taken back any more are no longer among the recent ones, and come back when they are written. */
+START_TEST(recent_rows_are_those_that_can_still_change)
+{
+	struct world w;
+
+	world_open(&w);
+	w.store.event = 1;
+	write_value(&w, 1, 1, 1);
+	w.store.event = 2;
+	write_value(&w, 1, 2, 1);
+	write_value(&w, 1, 2, 2);
+	ck_assert_uint_eq(w.table->recent_count, 2);
+	store_settle(&w.store, 2);
+	ck_assert_uint_eq(w.table->recent_count, 1);
+	ck_assert_ptr_eq(w.table->recent[0], record_of(&w, 2));
+	w.store.event = 3;
+	store_lock(&w.store, 2, 1, record_of(&w, 1), STORE_LOCK_S);
+	ck_assert_uint_eq(w.table->recent_count, 1); /* its row is not committed: no lock is noted */
+	store_commit(&w.store, 1, 3);
+	store_lock(&w.store, 2, 1, record_of(&w, 1), STORE_LOCK_S);
+	ck_assert_uint_eq(w.table->recent_count, 2);
+	store_settle(&w.store, 4);
+	ck_assert_uint_eq(w.table->recent_count, 0);
+	world_close(&w);
+}
+END_TEST
+
 UNIT_MAIN("mvcc_store", dead_records_are_put_aside, views_see_what_whole_copies_hold, a_key_update_is_another_record,
-	only_certain_locks_are_kept, savepoints_are_found_by_name)
+	only_certain_locks_are_kept, savepoints_are_found_by_name, lists_of_the_past_stay_short,
+	recent_rows_are_those_that_can_still_change)

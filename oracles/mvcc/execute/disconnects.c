@@ -116,6 +116,7 @@ void find_loose_ends(struct mvcc *m)
 		m->any_dirty |= txn->level == LEVEL_READ_UNCOMMITTED;
 		if (!txn->disconnected)
 			continue;
+		m->store.txns[i + 1].disconnected = true;
 		from = loose_from(m, txn, any_time);
 		MEM_RESERVE(m->loose_ends, m->loose_end_count + 1, capacity);
 		m->loose_ends[m->loose_end_count++] = (struct loose_end){i + 1, from};

@@ -8,8 +8,8 @@
 
 static bool anything_open(const struct mvcc *m)
 {
-	for (uint32_t i = 1; i < m->store.txn_count; i++) {
-		if (store_is_active(&m->store, i) && m->store.txns[i].undo)
+	for (size_t i = 0; i < m->search.live_count; i++) {
+		if (store_is_active(&m->store, m->search.live[i]) && m->store.txns[m->search.live[i]].undo)
 			return true;
 	}
 	return false;

@@ -53,6 +53,7 @@ struct stmt_run { /* of a statement */
 	uint32_t state;
 	uint32_t begin_commits; /* commits before it was sent */
 	uint32_t begin_event;
+	uint32_t flight_from; /* when the first of those was sent that were under way when it was sent, it too */
 	const struct plan *plan; /* set for all before the search; another one once a definition has changed */
 	bool executes;           /* the plan is of what EXECUTE stands for */
 	bool has_last_insert_id;         /* LAST_INSERT_ID() is known, and is: */

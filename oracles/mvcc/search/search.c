@@ -45,7 +45,7 @@ enum {
 	CLOSE_EVERY = 32,      /* new choices after which all are looked at */
 	TRAIL_TRIM = 65536,    /* entries past which the search cannot go back */
 	WORK_EVENT = 500,      /* an event costs as much as so many rows, or as those that there are */
-	UNBEGUN_MAX = 4096,    /* transactions that have not begun, behind which there is none that has */
+	LIVE_MORE = 64,        /* transactions more than twice those that were left, after which all are looked at */
 	BUDGET_QUICK = 200,    /* ... in a phase before the last, or where it would take too long */
 	BUDGET_FLIP = 500,    /* ... that changes one choice only, and what follows for those concerned */
 	FLIP_POINTS_MAX = 256, /* ... of the latest */
@@ -133,11 +133,10 @@ static enum choice_scope scope(const struct choice *p)
 	return p->until == UINT64_MAX ? SCOPE_ALL : SCOPE_VIEWS;
 }
 
-/* The event at which the oldest transaction began that is still there; STORE_NONE: there is none.  Transactions are
- * numbered as their first statements were sent, so that after many that have not begun there is none that has. */
+/* The event at which the oldest transaction began that is still there; STORE_NONE: there is none. */
 static uint32_t oldest_began(const struct mvcc *m)
 {
-	uint32_t oldest = STORE_NONE, unbegun = 0;
+	uint32_t oldest = STORE_NONE;
 
 	/* A statement that was sent may have been executed long before its answer comes. */
 	for (size_t i = 0; i < m->search.in_flight_count; i++) {
@@ -146,10 +145,9 @@ static uint32_t oldest_began(const struct mvcc *m)
 		if (run->state != STMT_DONE && run->begin_event < oldest)
 			oldest = run->begin_event;
 	}
-	for (uint32_t i = m->search.first_open; i < m->store.txn_count && unbegun < UNBEGUN_MAX; i++) {
-		const struct store_txn *t = &m->store.txns[i];
+	for (size_t i = 0; i < m->search.live_count; i++) {
+		const struct store_txn *t = &m->store.txns[m->search.live[i]];
 
-		unbegun = t->began == STORE_NONE ? unbegun + 1 : 0;
 		if (t->state == STORE_ACTIVE && t->began < oldest)
 			oldest = t->began;
 	}
@@ -232,10 +230,9 @@ static void purge_records(struct mvcc *m)
 
 	for (size_t i = 0; i < s->in_flight_count; i++)
 		lower_to(&limits.commits, m->runs[s->in_flight[i]].begin_commits);
-	for (uint32_t i = s->first_open, unbegun = 0; i < m->store.txn_count && unbegun < UNBEGUN_MAX; i++) {
-		const struct store_txn *t = &m->store.txns[i];
+	for (size_t i = 0; i < s->live_count; i++) {
+		const struct store_txn *t = &m->store.txns[s->live[i]];
 
-		unbegun = t->began == STORE_NONE ? unbegun + 1 : 0;
 		if (t->began == STORE_NONE || (t->state != STORE_ACTIVE && t->ended_at < limits.event))
 			continue;
 		lower_to(&limits.commits, t->first_commits);
@@ -248,6 +245,41 @@ static void purge_records(struct mvcc *m)
 	store_purge(&m->store, &limits);
 }
 
+/* Transactions that every event up to the current one has named are live until they are over for good. */
+static void name_txn(struct mvcc *m, uint32_t txn)
+{
+	struct search *s = &m->search;
+
+	for (; s->named <= txn; s->named++) {
+		MEM_RESERVE(s->live, s->live_count + 1, s->live_capacity);
+		s->live[s->live_count++] = s->named;
+	}
+}
+
+/* Those that ended before the search's first choice are over for good, in every order that is left. */
+static void settle(struct mvcc *m)
+{
+	struct search *s = &m->search;
+	uint32_t first = s->choice_count ? s->choices[0].event : s->event;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->live_count; i++) {
+		const struct store_txn *t = &m->store.txns[s->live[i]];
+
+		if (t->state == STORE_ACTIVE || t->ended_at >= first)
+			s->live[kept++] = s->live[i];
+		else if (t->state == STORE_COMMITTED && t->commit_no > s->fixed_commits)
+			s->fixed_commits = t->commit_no;
+	}
+	s->live_count = s->live_left = kept;
+	store_settle(&m->store, first);
+}
+
+uint32_t first_live(const struct mvcc *m)
+{
+	return m->search.live_count ? m->search.live[0] : m->search.named;
+}
+
 /* Choices whose transactions have ended are not asked for again: they are closed.  Closed ones before the first that is
  * open go; between others they stay, so that what was chosen is chosen again when the search goes back past them. */
 static void close_points(struct mvcc *m)
@@ -256,13 +288,7 @@ static void close_points(struct mvcc *m)
 	size_t drop = 0;
 	uint32_t oldest;
 
-	while (s->first_open < m->store.txn_count && m->store.txns[s->first_open].state != STORE_ACTIVE &&
-		(!s->choice_count || m->store.txns[s->first_open].ended_at < s->choices[0].event)) {
-		const struct store_txn *t = &m->store.txns[s->first_open++];
-
-		if (t->state == STORE_COMMITTED && t->commit_no > s->fixed_commits)
-			s->fixed_commits = t->commit_no;
-	}
+	settle(m);
 	oldest = oldest_began(m);
 	s->open_count = 0;
 	for (size_t i = 0; i < s->choice_count; i++) {
@@ -712,7 +738,7 @@ static enum choice_scope scope_of(const struct mvcc *m, uint32_t stmt)
 
 enum place { AT_EVENT, AT_ORDER };
 
-/* Transactions and rows: what a digest looks at. */
+/* Transactions and rows.  What is spent on a contradiction is measured by them, although a digest looks at fewer. */
 static uint64_t state_size(const struct mvcc *m)
 {
 	uint64_t size = m->store.txn_count;
@@ -906,12 +932,23 @@ static void look_around(struct mvcc *m)
 
 static void sent(struct mvcc *m, uint32_t stmt)
 {
+	const struct schedule_stmt *s = &m->schedule->stmts[stmt];
 	struct stmt_run *run = &m->runs[stmt];
 
+	if (s->txn != SCHEDULE_NONE) {
+		name_txn(m, s->txn + 1);
+		if (m->schedule->txns[s->txn].goes_on != SCHEDULE_NONE)
+			name_txn(m, m->schedule->txns[s->txn].goes_on + 1);
+	}
+	for (const struct schedule_txn_event *e = s->txn_events; e; e = e->next)
+		name_txn(m, e->txn + 1);
 	TRAIL_SET(&m->store.trail, RUN, run, state, (uint32_t)STMT_IN_FLIGHT);
 	TRAIL_SET(&m->store.trail, RUN, run, begin_commits, m->store.commits);
 	TRAIL_SET(&m->store.trail, RUN, run, begin_event, m->search.event);
 	enter_flight(m, stmt);
+	run->flight_from = m->search.event;
+	for (size_t i = 0; i < m->search.in_flight_count; i++)
+		lower_to(&run->flight_from, m->runs[m->search.in_flight[i]].begin_event);
 	m->now.forgetting = stmt + 1;
 	if (run->mixes)
 		forget_for_good(m, REASON_TRANSACTION_WROTE_SEVERAL);
@@ -950,6 +987,7 @@ static bool process(struct mvcc *m)
 			look_around(m);
 		return answered(m, e->index);
 	case EVENT_TXN:
+		name_txn(m, e->index + 1);
 		if (!leaves_later(m, e->index))
 			end_txn(m, e->index);
 		return true;
@@ -1004,9 +1042,13 @@ static size_t first_choice_of(const struct mvcc *m, uint32_t event)
 /* `failing`: the search is looking for another way, and the choices are those of its way so far. */
 static void begin_event(struct mvcc *m, bool failing)
 {
-	m->store.event = m->search.event;
+	m->store.event = m->store.no_wait = m->search.event;
+	for (size_t i = 0; i < m->search.in_flight_count; i++)
+		lower_to(&m->store.no_wait, m->runs[m->search.in_flight[i]].flight_from);
 	if (!m->search.choice_count)
 		m->store.trail.count = 0;
+	if (!failing && m->search.live_count > 2 * m->search.live_left + LIVE_MORE)
+		settle(m);
 	if (!failing && !m->search.choice_count)
 		purge_records(m);
 	if (!failing && m->search.choice_count > m->search.close_at &&
@@ -1466,6 +1508,7 @@ void solver_search(struct mvcc *m)
 	struct failure failure = {0};
 	uint64_t steps = 0;
 
+	m->search.named = 1; /* 0 made the initial rows */
 	for (m->search.event = 0; m->search.event <= m->schedule->event_count;) {
 		if (is_stopped(m, steps++))
 			break;

@@ -78,8 +78,11 @@ struct search {
 	size_t choice_count, choice_capacity;
 	size_t open_count; /* of those that were still open when they were last looked at */
 	size_t close_at;   /* how many there are when they are looked at again */
-	uint32_t first_open; /* transactions before this store number have ended, for good */
-	uint32_t fixed_commits; /* the last commit of theirs */
+	uint32_t *live; /* transactions (store numbers) that events have named and that are not over for good, in order */
+	size_t live_count, live_capacity;
+	size_t live_left; /* of those that there were when they were last gone through */
+	uint32_t named;   /* store numbers below this: events have named them or a later one */
+	uint32_t fixed_commits; /* the last commit of a transaction that is over for good */
 	const struct choice *abandoned; /* choices that the search may have gone back past: they were right till then */
 	size_t abandoned_count;
 	size_t script; /* choices of the current event that are already decided */
@@ -104,6 +107,9 @@ struct search {
 	bool accepted_open[ACCEPTED_MAX]; /* of those: whether it is one cannot be decided */
 	uint32_t accepted_count;
 };
+
+/* The first transaction (store number) that is not over for good. */
+uint32_t first_live(const struct mvcc *m);
 
 uint32_t choose(struct mvcc *m, uint32_t options);
 /* The same, about what one transaction sees. */

@@ -6,6 +6,8 @@
  * state_digest: equal for two states from which the rest of the schedule goes on in the same way.  Most orders of
  * statements that overlap lead to the same state, and a search that found no way from one need not try from it again.
  * Whatever decides about what is to come is in it.  Counts of commits are in it only as far as they are compared.
+ * What was done before the first choice is the same in every order that is left, and is not in it: transactions that
+ * were over by then, and rows that were neither written nor locked since.  So its cost does not grow with the trace.
  *
  * state_fingerprint: everything, as it is.  Going back must restore it exactly, which builds with
  * -Dexpensive_checks=true test: each time where the schedule is short, else at some of the marks, so that the cost stays
@@ -75,21 +77,15 @@ static uint64_t mix_row(uint64_t hash, const struct eval_table *def, const struc
 enum { RECENT_MAX = 256 };
 
 struct commits {
-	uint32_t all_saw, order_from;
+	uint32_t all_saw, order_from, fixed;
 	uint32_t first_wait; /* event at which the first of the statements under way was sent */
-	uint32_t recent[RECENT_MAX]; /* transactions that committed after the first, of those that first_open() is about */
+	uint32_t recent[RECENT_MAX]; /* transactions that committed after the first, and are not over for good */
 	uint32_t count;
 };
 
 static bool is_there(const struct store_txn *t)
 {
 	return t->state == STORE_ACTIVE && (t->began != STORE_NONE || t->used || t->tables || t->undo || t->hidden);
-}
-
-/* Those before it ended in every order that is left. */
-static uint32_t first_open(const struct mvcc *m)
-{
-	return m->search.first_open ? m->search.first_open : 1;
 }
 
 /* False: there are too many. */
@@ -107,8 +103,9 @@ static bool commits_of(const struct mvcc *m, struct commits *c)
 		lower_to(&c->first_wait, run->begin_event);
 	}
 	c->all_saw = c->order_from;
-	for (uint32_t i = first_open(m); i < m->store.txn_count; i++) {
-		const struct store_txn *t = &m->store.txns[i];
+	c->fixed = m->search.fixed_commits;
+	for (size_t i = 0; i < m->search.live_count; i++) {
+		const struct store_txn *t = &m->store.txns[m->search.live[i]];
 
 		if (!is_there(t))
 			continue;
@@ -119,14 +116,15 @@ static bool commits_of(const struct mvcc *m, struct commits *c)
 		lower_to(&c->all_saw, t->view_low);
 		lower_to(&c->all_saw, t->view_high);
 	}
-	for (uint32_t i = first_open(m); i < m->store.txn_count; i++) {
-		const struct store_txn *t = &m->store.txns[i];
+	for (size_t i = 0; i < m->search.live_count; i++) {
+		const struct store_txn *t = &m->store.txns[m->search.live[i]];
 
-		if (t->state != STORE_COMMITTED || t->commit_no <= c->all_saw || !(t->undo || t->hidden))
+		if (t->state != STORE_COMMITTED || t->commit_no <= c->all_saw || t->commit_no <= c->fixed ||
+			!(t->undo || t->hidden))
 			continue;
 		if (c->count == RECENT_MAX)
 			return false;
-		c->recent[c->count++] = i;
+		c->recent[c->count++] = m->search.live[i];
 	}
 	return true;
 }
@@ -137,7 +135,7 @@ static uint64_t mix_seen(uint64_t hash, const struct mvcc *m, const struct commi
 	if (number >= c->order_from)
 		return mix(hash, (uint64_t)1 << 32 | (number - c->order_from));
 	/* Commits have the same numbers up to this in every order that is left. */
-	hash = mix(hash, number < m->search.fixed_commits ? number : m->search.fixed_commits);
+	hash = mix(hash, number < c->fixed ? number : c->fixed);
 	for (uint32_t i = 0; i < c->count; i++) {
 		if (m->store.txns[c->recent[i]].commit_no <= number)
 			hash = mix(hash, c->recent[i]);
@@ -156,19 +154,25 @@ static uint64_t chain(
 {
 	uint64_t hash = 0, locks = 0;
 	const struct store_version *v = record->newest;
+	bool seen = false, fixed = false;
 
 	for (; v; v = v->previous) {
 		const struct store_txn *t = &m->store.txns[v->txn];
-		bool seen = t->state == STORE_COMMITTED && t->commit_no <= c->all_saw;
 
-		if (seen && !table->has_unknown_rows)
+		seen = t->state == STORE_COMMITTED && t->commit_no <= c->all_saw;
+		/* Rows without keys are told apart by what is in them. */
+		fixed = table->cluster && t->state == STORE_COMMITTED && t->commit_no <= c->fixed;
+		if ((seen || fixed) && !table->has_unknown_rows)
 			break;
 		hash = mix_version(mix(mix(hash, v->txn), v->stmt), table->def, v);
 		if (table->has_unknown_rows)
 			hash = mix(hash, t->commit_no);
 	}
-	if (v && v->image)
+	if (v && seen && v->image)
 		hash = mix_version(mix(hash, 2), table->def, v);
+	/* What is under a version that was there before the first choice is the same, too. */
+	if (v && fixed && !seen)
+		hash = mix(mix(mix(hash, 3), v->txn), v->stmt);
 	for (const struct store_lock *l = record->locks; l; l = l->next) {
 		if (store_is_active(&m->store, l->txn))
 			locks += mix(mix(mix(1, l->txn), l->mode), l->stmt);
@@ -178,9 +182,31 @@ static uint64_t chain(
 	return hash ? mix_span(hash, record->key) : 0;
 }
 
+/* Are the rows that were not written or locked lately as they were?  Rows that are not known are learnt without that, and
+ * rows without keys cannot be told apart. */
+static bool only_recent_differ(const struct store_table *table)
+{
+	return table->cluster && !table->has_unknown_rows;
+}
+
+static uint64_t mix_rows(const struct mvcc *m, const struct commits *c, const struct store_table *table)
+{
+	bool recent = only_recent_differ(table);
+	uint32_t count = recent ? table->recent_count : table->count;
+	uint64_t rows = 0;
+
+	for (uint32_t i = 0; table->def && i < count; i++) {
+		const struct store_record *record = recent ? table->recent[i] : table->records[i];
+
+		if (record->id < table->count && table->records[record->id] == record)
+			rows += chain(m, c, table, record);
+	}
+	return rows;
+}
+
 static uint64_t mix_table(uint64_t hash, const struct mvcc *m, const struct commits *c, const struct store_table *table)
 {
-	uint64_t rows = 0, touches = 0, reads = 0;
+	uint64_t rows = mix_rows(m, c, table), touches = 0, reads = 0;
 
 #define TABLE_VALUE(field) hash = mix(hash, table->field);
 #define TABLE_APART(field)
@@ -189,8 +215,6 @@ static uint64_t mix_table(uint64_t hash, const struct mvcc *m, const struct comm
 	TABLE_TRAILED(X)
 #undef X
 	hash = mix(hash, table->known_since > c->all_saw ? table->known_since : 0);
-	for (uint32_t i = 0; table->def && i < table->count; i++)
-		rows += chain(m, c, table, table->records[i]);
 	for (const struct store_touch *t = table->touches; t; t = t->next) {
 		if (store_is_active(&m->store, t->txn))
 			touches += mix(mix(1, t->txn), t->mode);
@@ -246,11 +270,15 @@ bool state_digest(const struct mvcc *m, uint64_t at, uint64_t *digest)
 			hash = mix(mix(mix(hash, run->begin_commits - c.order_from), run->committed), (uintptr_t)run->plan);
 	}
 	hash = mix(hash, m->store.commits - c.order_from);
-	for (uint32_t i = first_open(m); i < m->store.txn_count; i++) {
-		if (is_there(&m->store.txns[i]))
-			hash = mix_txn(hash, m, &c, i);
-		else if (m->store.txns[i].state != STORE_ACTIVE)
-			ended += mix_ended(&m->store.txns[i], i, &c);
+	hash = mix(hash, c.order_from < c.fixed ? c.order_from : c.fixed);
+	for (size_t i = 0; i < m->search.live_count; i++) {
+		uint32_t number = m->search.live[i];
+		const struct store_txn *t = &m->store.txns[number];
+
+		if (is_there(t))
+			hash = mix_txn(hash, m, &c, number);
+		else if (t->state != STORE_ACTIVE)
+			ended += mix_ended(t, number, &c);
 	}
 	hash = mix(hash, ended);
 	for (uint32_t i = 0; i < c.count; i++) {

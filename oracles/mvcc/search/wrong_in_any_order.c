@@ -81,16 +81,15 @@ static struct order_free *certain_of(struct mvcc *m)
  */
 static bool is_settled(const struct mvcc *m, const struct order_free *c, uint32_t txn, uint64_t moment)
 {
-	return !m->search.choices_lost && txn && txn < m->search.first_open && m->store.txns[txn].state == STORE_COMMITTED &&
+	return !m->search.choices_lost && txn && txn < first_live(m) && m->store.txns[txn].state == STORE_COMMITTED &&
 	       c->ends[txn - 1].begin && c->ends[txn - 1].seq < moment;
 }
 
 /* The first writer whose transaction, or that of one before it, may be neither. */
 static size_t first_unsettled(const struct mvcc *m, const struct order_free *c, uint64_t moment)
 {
-	uint32_t stmt = m->search.first_open && m->search.first_open < m->store.txn_count
-				? m->schedule->txns[m->search.first_open - 1].first_stmt
-				: EXECUTION_NONE;
+	uint32_t first = first_live(m);
+	uint32_t stmt = first > 1 && first < m->store.txn_count ? m->schedule->txns[first - 1].first_stmt : EXECUTION_NONE;
 
 	if (m->search.choices_lost || stmt == EXECUTION_NONE)
 		return 0;

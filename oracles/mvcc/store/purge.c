@@ -82,13 +82,12 @@ static void put_aside(struct store_table *table, struct store_record *record)
 	table->purged[table->purged_count++] = record;
 }
 
-/* Touches of transactions that have ended say nothing. */
 static void drop_touches(const struct store *store, const struct purge_limits *limits, struct store_table *table)
 {
 	struct store_touch *last = table->touches;
 
 	while (last && last->next) {
-		if (ended_for_good(store, limits, last->next->txn))
+		if (ended_for_good(store, limits, last->next->txn) && store_is_past(store, last->next->txn))
 			last->next = last->next->next;
 		else
 			last = last->next;

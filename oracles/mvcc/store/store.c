@@ -65,6 +65,7 @@ void store_release(struct store *store)
 	for (uint32_t i = 0; i < store->table_count; i++) {
 		free(store->tables[i].records);
 		free(store->tables[i].retired);
+		free(store->tables[i].recent);
 		map_release(&store->tables[i].by_key);
 		store_paths_release(&store->tables[i]);
 		store_purged_release(&store->tables[i]);
@@ -183,10 +184,40 @@ static void copy_versions(
 	}
 }
 
+static void touch_record(struct store *store, struct store_record *record)
+{
+	struct store_table *table = &store->tables[record->table];
+
+	record->touched = store->event;
+	if (record->is_recent)
+		return;
+	record->is_recent = true;
+	MEM_RESERVE(table->recent, table->recent_count + 1u, table->recent_capacity);
+	table->recent[table->recent_count++] = record;
+}
+
+void store_settle(struct store *store, uint32_t event)
+{
+	store->settled = event;
+	for (uint32_t i = 0; i < store->table_count; i++) {
+		struct store_table *table = &store->tables[i];
+		uint32_t kept = 0;
+
+		for (uint32_t r = 0; r < table->recent_count; r++) {
+			struct store_record *record = table->recent[r];
+
+			record->is_recent = record->touched >= event;
+			if (record->is_recent)
+				table->recent[kept++] = record;
+		}
+		table->recent_count = kept;
+	}
+}
+
 static void add_record(struct store *store, struct store_table *table, struct store_record *record)
 {
 	record->id = table->count;
-	record->touched = store->event;
+	touch_record(store, record);
 	if (table->cluster)
 		map_put(&table->by_key, record->key_hash, table->count);
 	MEM_RESERVE(table->records, table->count + 1u, table->capacity);
@@ -270,7 +301,7 @@ void store_write(struct store *store, uint32_t txn, uint32_t stmt, struct store_
 	*version = (struct store_version){
 		image, on, on && on->txn == txn ? on->under : on, txn, stmt, 0, false};
 	TRAIL_SET(&store->trail, RECORD, record, newest, version);
-	record->touched = store->event;
+	touch_record(store, record);
 	store->tables[record->table].writes++;
 	if (image)
 		store_path_add(store, &store->tables[record->table], record, image);
@@ -288,7 +319,7 @@ static void unlink_version(struct store *store, const struct store_undo *undo)
 {
 	struct store_version *above = undo->record->newest;
 
-	undo->record->touched = store->event;
+	touch_record(store, undo->record);
 	if (above == undo->version) {
 		TRAIL_SET(&store->trail, RECORD, undo->record, newest, undo->version->previous);
 		return;
@@ -451,7 +482,7 @@ void store_lock(struct store *store, uint32_t txn, uint32_t stmt, struct store_r
 	 * its locks with it; the version says enough. */
 	if (!store_alive(store_current(store, record, 0)))
 		return;
-	record->touched = store->event;
+	touch_record(store, record);
 	made = arena_alloc(&store->arena, sizeof(*made));
 	*made = (struct store_lock){lock, store->txns[txn].held, record, txn, mode, stmt};
 	TRAIL_SET(&store->trail, RECORD, record, locks, made);
@@ -473,6 +504,44 @@ uint32_t store_lock_conflict(const struct store *store, uint32_t txn,
 	return STORE_NONE;
 }
 
+enum { LIST_LOOKED = 16 }; /* entries of a list that are looked at before a new one comes in front */
+
+/* As many are dropped as come, so that the list stays short. */
+static void drop_past_touches(struct store *store, struct store_table *table)
+{
+	struct store_touch *last = table->touches, *next;
+
+	while (last && store_is_past(store, last->txn))
+		last = last->next;
+	if (last != table->touches)
+		TRAIL_SET(&store->trail, TABLE, table, touches, last);
+	for (unsigned looked = 0; last && looked < LIST_LOOKED; looked++) {
+		next = last->next;
+		if (next && store_is_past(store, next->txn))
+			TRAIL_SET(&store->trail, TOUCH, last, next, next->next);
+		else
+			last = next;
+	}
+}
+
+/* Reads of transactions that have ended say nothing. */
+static void drop_ended_reads(struct store *store, struct store_table *table)
+{
+	struct store_read *last = table->reads, *next;
+
+	while (last && !store_is_active(store, last->txn))
+		last = last->next;
+	if (last != table->reads)
+		TRAIL_SET(&store->trail, TABLE, table, reads, last);
+	for (unsigned looked = 0; last && looked < LIST_LOOKED; looked++) {
+		next = last->next;
+		if (next && !store_is_active(store, next->txn))
+			TRAIL_SET(&store->trail, READ, last, next, next->next);
+		else
+			last = next;
+	}
+}
+
 void store_touch(struct store *store, uint32_t txn, struct store_table *table, uint32_t mode)
 {
 	struct store_txn *t = &store->txns[txn];
@@ -483,8 +552,9 @@ void store_touch(struct store *store, uint32_t txn, struct store_table *table, u
 	if (!(t->tables & bit))
 		TRAIL_SET(&store->trail, TXN, t, tables, t->tables | bit);
 
-	/* A second entry for the same transaction does no harm; the list is long on long traces. */
-	for (struct store_touch *o = table->touches; o && looked < 16; o = o->next, looked++) {
+	drop_past_touches(store, table);
+	/* A second entry for the same transaction does no harm. */
+	for (struct store_touch *o = table->touches; o && looked < LIST_LOOKED; o = o->next, looked++) {
 		if (o->txn == txn && o->mode >= mode)
 			return;
 	}
@@ -495,10 +565,9 @@ void store_touch(struct store *store, uint32_t txn, struct store_table *table, u
 
 void store_read(struct store *store, uint32_t txn, uint32_t stmt, struct store_table *table)
 {
-	struct store_read *made = arena_alloc(&store->arena, sizeof(*made)), *next = table->reads;
+	struct store_read *made = arena_alloc(&store->arena, sizeof(*made));
 
-	while (next && !store_is_active(store, next->txn))
-		next = next->next;
-	*made = (struct store_read){next, txn, stmt, store->txns[txn].undo};
+	drop_ended_reads(store, table);
+	*made = (struct store_read){table->reads, txn, stmt, store->txns[txn].undo};
 	TRAIL_SET(&store->trail, TABLE, table, reads, made);
 }

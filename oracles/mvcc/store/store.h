@@ -103,13 +103,18 @@ struct store_record {
 	uint32_t table; /* number */
 	uint32_t seen;  /* by the lookup of this number (lookups.c) */
 	uint32_t touched; /* event at which it was last written or locked, in whichever order */
+	bool is_recent;   /* it is among those of its table */
 };
+
+#define TOUCH_TRAILED(X) X(next, APART)
 
 /* A transaction used the table in a way that may lock anything in it. */
 struct store_touch {
 	struct store_touch *next;
 	uint32_t txn, mode;
 };
+
+#define READ_TRAILED(X) X(next, APART)
 
 /* A query whose answer has to stay as it is until its transaction ends (serializable_reads.c). */
 struct store_read {
@@ -144,6 +149,9 @@ struct store_table {
 	uint32_t count;
 	size_t capacity;
 	struct map by_key;                 /* of key_hash to record number */
+	struct store_record **recent; /* all that were written or locked since the store was last settled; and others */
+	uint32_t recent_count;
+	size_t recent_capacity;
 	struct store_path *paths;          /* by other columns (access_path.h) */
 	uint32_t path_count;
 	struct store_record **purged; /* put aside, and some that came back (purge.h) */
@@ -238,6 +246,7 @@ struct store_txn {
 	uint32_t noted;         /* documented rules it was noted for, as bits */
 	bool level_unknown;     /* whatever the trace says */
 	uint8_t level_other;    /* what it may be instead */
+	bool disconnected;      /* ended with its connection, and perhaps later than it seems */
 	bool mixed;             /* perhaps several transactions (enum txn_mixed) */
 	uint32_t hidden;        /* wrote what is not known: its commit moves what others see */
 	uint32_t left;          /* its client left, and it was not rolled back then (disconnects.c) */
@@ -268,6 +277,12 @@ enum {
 #undef X
 #define X(field, how) TRAILED_NAME(RECORD, field)
 	RECORD_TRAILED(X)
+#undef X
+#define X(field, how) TRAILED_NAME(TOUCH, field)
+	TOUCH_TRAILED(X)
+#undef X
+#define X(field, how) TRAILED_NAME(READ, field)
+	READ_TRAILED(X)
 #undef X
 #define X(field, how) TRAILED_NAME(TABLE, field)
 	TABLE_TRAILED(X)
@@ -300,6 +315,8 @@ struct store {
 	struct store_savepoint_list *savepoints; /* SAVEPOINT_HASHES of them, by hash of their names; NULL: none yet */
 	uint32_t lookups; /* how many were made */
 	uint32_t event;   /* that is being executed */
+	uint32_t settled; /* what was done before this event is never taken back */
+	uint32_t no_wait; /* no statement that is under way can have waited for a transaction that ended before this event */
 	uint32_t purges;  /* how often records got new numbers */
 	bool keeps_all;   /* no record is put aside any more */
 	struct buf key; /* room for keys */
@@ -351,8 +368,19 @@ void store_lock(struct store *store, uint32_t txn, uint32_t stmt, struct store_r
 /* An active other transaction whose certain lock conflicts; STORE_NONE. */
 uint32_t store_lock_conflict(const struct store *store, uint32_t txn,
 	const struct store_record *record, enum store_lock_mode mode);
+/* Can no statement have waited for the transaction that has yet to be answered? */
+static inline bool store_is_past(const struct store *store, uint32_t txn)
+{
+	const struct store_txn *t = &store->txns[txn];
+
+	return t->state != STORE_ACTIVE && t->ended_at < store->no_wait && !t->disconnected;
+}
+
 void store_touch(struct store *store, uint32_t txn, struct store_table *table, uint32_t mode);
 void store_read(struct store *store, uint32_t txn, uint32_t stmt, struct store_table *table);
+
+/* From now on nothing that was done before the event is taken back. */
+void store_settle(struct store *store, uint32_t event);
 
 static inline uint64_t store_table_bit(uint32_t table)
 {
