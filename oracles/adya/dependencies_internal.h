@@ -70,7 +70,10 @@ bool choose_predicate(struct dependency_builder *b, uint32_t op);
 /* What the predicate says of one object. */
 struct look look_at(struct dependency_builder *b, uint32_t op, uint32_t node, uint32_t object);
 /* Does the version at this place of the object's order satisfy the predicate? */
-/* The same of any version of the object, installed or not. */
+/* The versions around a place that match as it does: from *first to before *end.  Of a predicate over one table that is
+ * not known to have seen any of them. */
+void look_run(struct dependency_builder *b, const struct look *look, uint32_t place, uint32_t *first, uint32_t *end);
+/* As look_test(), of any version of the object, installed or not. */
 enum match look_test_version(struct dependency_builder *b, const struct look *look, uint32_t version);
 enum match look_test(struct dependency_builder *b, const struct look *look, uint32_t place);
 

@@ -418,8 +418,14 @@ static void draw(struct chooser *c, const struct choice *choice, uint32_t from, 
 /* The run of versions around `place` among which the matches do not change: from *first to before *end. */
 static void find_run(struct chooser *c, const struct choice *choice, uint32_t place, uint32_t *first, uint32_t *end)
 {
-	enum match here = test_place(c, choice, place);
+	enum match here;
 
+	if (choice->tests && choice->meeting->kind == MEETING_NOT_RETURNED && choice->look.seen == HISTORY_NONE &&
+		!c->b->is_multi_table && c->b->tests_left > choice->count) {
+		look_run(c->b, &choice->look, place, first, end);
+		return;
+	}
+	here = test_place(c, choice, place);
 	*first = place;
 	while (*first > 0 && !may_change(choice, test_place(c, choice, *first - 1), here))
 		--*first;

@@ -54,6 +54,25 @@ enum match look_test(struct dependency_builder *b, const struct look *look, uint
 	return matcher_test_row(b->matcher, version, &look->chain->rows[place]);
 }
 
+void look_run(struct dependency_builder *b, const struct look *look, uint32_t place, uint32_t *first, uint32_t *end)
+{
+	const struct chain *chain = look->chain;
+	enum match here = look_test(b, look, place);
+	uint32_t before, after;
+	uint64_t cost;
+
+	*first = place;
+	*end = place + 1;
+	if (here == MATCH_UNKNOWN)
+		return;
+	before = matcher_run(b->matcher, chain->order, chain->rows, place - 1, UINT32_MAX, -1, here);
+	after = matcher_run(b->matcher, chain->order, chain->rows, place + 1, chain->count, 1, here);
+	*first = before + 1;
+	*end = after;
+	cost = *end - *first;
+	b->tests_left -= cost < b->tests_left ? cost : b->tests_left;
+}
+
 /* Leaves to the explanation which version of the object the predicate met. */
 static void leave_open(struct dependency_builder *b, const struct look *look, enum meeting_kind kind)
 {

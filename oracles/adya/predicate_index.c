@@ -217,6 +217,7 @@ struct column_index {
 	uint32_t range; /* HISTORY_NONE: none */
 	struct entry *entries;
 	size_t count, capacity;
+	size_t object_count; /* that have entries */
 	uint32_t *always; /* objects with a version that the entries do not tell */
 	size_t always_count, always_capacity;
 	struct column_index *next;
@@ -393,6 +394,7 @@ static void add_object(const struct history *h, struct column_index *at, uint32_
 		MEM_RESERVE(at->entries, at->count + 1, at->capacity);
 		at->entries[at->count++] = entry;
 	}
+	at->object_count += at->count > first;
 }
 
 static void build(const struct predicate_index *index, struct column_index *at)
@@ -511,7 +513,10 @@ static void add_entries(
 		else
 			end = middle;
 	}
-	for (; first < at->count && at->entries[first].hash == hash && at->entries[first].value <= high; first++)
+	/* A few rows that had many values each are soon all found. */
+	for (; first < at->count && at->entries[first].hash == hash && at->entries[first].value <= high &&
+		index->found_count < at->object_count;
+		first++)
 		add_found(index, at->entries[first].object);
 }
 

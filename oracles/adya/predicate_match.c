@@ -454,6 +454,21 @@ void matcher_row(struct matcher *m, uint32_t version, struct match_row *row)
 	row->state = MATCH_ROW_INTS;
 }
 
+/* Of a predicate that is one range, for a row of which the column is known. */
+static inline bool is_quick(const struct compiled *chosen, const struct match_row *row)
+{
+	return chosen->is_range && row->state == MATCH_ROW_INTS && row->types[chosen->range_column] != OPERAND_UNKNOWN;
+}
+
+static inline enum match test_range(const struct compiled *chosen, const struct match_row *row)
+{
+	int64_t i = row->values[chosen->range_column];
+
+	return row->types[chosen->range_column] == OPERAND_INT && i >= chosen->range_low && i <= chosen->range_high
+		       ? MATCH_YES
+		       : MATCH_NO;
+}
+
 enum match matcher_test_row(struct matcher *m, uint32_t version, const struct match_row *row)
 {
 	const struct compiled *chosen = m->chosen;
@@ -465,14 +480,8 @@ enum match matcher_test_row(struct matcher *m, uint32_t version, const struct ma
 		return MATCH_UNKNOWN;
 	if (row->state != MATCH_ROW_INTS || chosen->ints.column_last > MATCH_COLUMNS)
 		return matcher_test(m, version);
-	if (chosen->is_range && row->types[chosen->range_column] != OPERAND_UNKNOWN) {
-		int64_t i = row->values[chosen->range_column];
-
-		return row->types[chosen->range_column] == OPERAND_INT && i >= chosen->range_low &&
-				       i <= chosen->range_high
-			       ? MATCH_YES
-			       : MATCH_NO;
-	}
+	if (is_quick(chosen, row))
+		return test_range(chosen, row);
 	for (uint32_t i = 0; i < chosen->ints.column_last; i++) {
 		m->columns[i].type = row->types[i];
 		m->columns[i].i = row->values[i];
@@ -481,4 +490,21 @@ enum match matcher_test_row(struct matcher *m, uint32_t version, const struct ma
 	if (value.type == OPERAND_UNKNOWN)
 		return chosen->full ? matcher_test(m, version) : MATCH_UNKNOWN;
 	return value.type == OPERAND_INT && value.i != 0 ? MATCH_YES : MATCH_NO;
+}
+
+uint32_t matcher_run(struct matcher *m, const uint32_t *versions, const struct match_row *rows, uint32_t at, uint32_t end,
+	int step, enum match match)
+{
+	const struct compiled *chosen = m->chosen;
+
+	for (; at != end; at += (uint32_t)step) {
+		const struct match_row *row = &rows[at];
+		enum match here = row->state == MATCH_ROW_ABSENT   ? MATCH_NO
+				  : chosen && is_quick(chosen, row) ? test_range(chosen, row)
+								    : matcher_test_row(m, versions[at], row);
+
+		if (here != match)
+			break;
+	}
+	return at;
 }

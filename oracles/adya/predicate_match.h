@@ -46,6 +46,9 @@ enum match matcher_test(struct matcher *matcher, uint32_t version);
 /* The same of a version whose row is known. */
 enum match matcher_test_row(
 	struct matcher *matcher, uint32_t version, const struct match_row *row);
+/* The first place from `at` on, by steps of 1 or -1, whose version gives another answer; `end`: none before it. */
+uint32_t matcher_run(struct matcher *matcher, const uint32_t *versions, const struct match_row *rows, uint32_t at,
+	uint32_t end, int step, enum match match);
 /* Of a version of any table. */
 void matcher_row(struct matcher *matcher, uint32_t version, struct match_row *row);
 /* Objects whose key, an integer, is outside [*low, *high] never satisfy it.  False: it does not
