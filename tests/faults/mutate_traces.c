@@ -262,6 +262,7 @@ static int run(const char *isotrace, const char *command, const char *memory, co
 {
 	char *argv[] = {(char *)(uintptr_t)isotrace, (char *)(uintptr_t)command,
 		(char *)(uintptr_t)memory, (char *)(uintptr_t)path, NULL};
+	const struct rlimit cpu = {CPU_SECONDS_MAX, CPU_SECONDS_MAX};
 	posix_spawn_file_actions_t files;
 	struct rusage usage;
 	int status, error;
@@ -272,6 +273,9 @@ static int run(const char *isotrace, const char *command, const char *memory, co
 	posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
 	error = posix_spawn(&pid, isotrace, &files, NULL, argv, environ);
 	posix_spawn_file_actions_destroy(&files);
+	/* An endless loop ends with a signal. */
+	if (!error)
+		prlimit(pid, RLIMIT_CPU, &cpu, NULL);
 	if (error || wait4(pid, &status, 0, &usage) != pid) {
 		fprintf(stderr, "%s cannot be started: %s\n", isotrace,
 			strerror(error ? error : errno));
@@ -335,7 +339,6 @@ static bool is_same(
 
 int main(int argc, char **argv)
 {
-	struct rlimit cpu = {CPU_SECONDS_MAX, CPU_SECONDS_MAX};
 	struct recording *recordings;
 	struct tally tally = {0};
 	char memory[40], path[80];
@@ -353,7 +356,7 @@ int main(int argc, char **argv)
 	snprintf(memory, sizeof(memory), "--memory=%sM", argv[4]);
 	snprintf(path, sizeof(path), "%s/mutated-%d.itr",
 		access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp", (int)getpid());
-	setrlimit(RLIMIT_CPU, &cpu);
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	recordings = mem_zero((size_t)argc, sizeof(*recordings));
 	for (int i = 5; i < argc; i++)
 		count += load(&recordings[count], argv[i]);
