@@ -9,8 +9,29 @@
 #include <stdlib.h>
 
 #include "model/history/load.h"
+#include "mutate_units.h"
+#include "trace/msgpack_cursor.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* A value, or the head of an array, whose values are units of their own. */
+static size_t value_length(const uint8_t *data, size_t left)
+{
+	struct mp whole = mp_over(span_of((const char *)data, left)), inner = whole;
+
+	mp_array(&inner);
+	if (!inner.bad)
+		return (size_t)(inner.p - whole.p);
+	return mp_skip(&whole) ? (size_t)(whole.p - data) : 1;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t size_max, unsigned seed)
+{
+	static const struct unit_shape values = {value_length, NULL, 0, 1024};
+
+	return mutate_units(&values, data, size, size_max, seed);
+}
+
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -4,10 +4,28 @@
  * chooses the shape.  Beyond not crashing: what was read survives printing and reading again, and
  * the second printing is the first.
  */
+#include <string.h>
+
 #include "base/bug.h"
+#include "mutate_units.h"
 #include "scenario/scenario.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static size_t line_length(const uint8_t *data, size_t left)
+{
+	const uint8_t *end = memchr(data, '\n', left);
+
+	return end ? (size_t)(end - data) + 1 : left;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t size_max, unsigned seed)
+{
+	static const struct unit_shape lines = {line_length, NULL, 0, 4096};
+
+	return mutate_units(&lines, data, size, size_max, seed);
+}
+
 
 static void check_printing(const struct scenario *s)
 {

@@ -8,12 +8,40 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
+#include "mutate_units.h"
 #include "sql/text/stmt_classify.h"
 #include "sql/text/raw_token.h"
 #include "wire/values.h"
 #include "wire/wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* A piece: its direction, its length, and that many bytes, which are often one packet. */
+static size_t piece_length(const uint8_t *data, size_t left)
+{
+	size_t length = left > 1 ? 2 + (size_t)data[1] : left;
+
+	return length < left ? length : left;
+}
+
+/* Where the piece was one packet, it is one again. */
+static void mend_piece(uint8_t *piece, size_t old_size, size_t new_size)
+{
+	enum { HEAD = 2, PACKET_HEAD = 4 };
+
+	piece[1] = (uint8_t)(new_size - HEAD);
+	if (old_size >= HEAD + PACKET_HEAD && new_size >= HEAD + PACKET_HEAD &&
+		piece[HEAD] == (uint8_t)(old_size - HEAD - PACKET_HEAD))
+		piece[HEAD] = (uint8_t)(new_size - HEAD - PACKET_HEAD);
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t size_max, unsigned seed)
+{
+	static const struct unit_shape pieces = {piece_length, mend_piece, 2, 255};
+
+	return mutate_units(&pieces, data, size, size_max, seed);
+}
+
 
 struct state {
 	uint64_t sum; /* of what was read, so that reading is not optimised away */
