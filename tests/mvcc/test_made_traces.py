@@ -196,6 +196,21 @@ def test_what_overlaps_alter_table_is_undecided():
     assert judge(t) == ["wrong-result"]
 
 
+def test_alter_table_without_an_answer_beside_an_insert():
+    """The change counts from when it was sent, so the INSERT, answered later, has no plan yet when it is looked at."""
+    t = overlapping()
+    insert_seq, alter_seq = t.next_seq(), t.next_seq()
+    t.stmt(2, 1, "insert into t values (4,40)", 1100, 1400, affected=1, txn=2, begin_seq=insert_seq)
+    t.add("txn", 1400, session=2, txn=2, event=1, number=1, level=3, outcome=1, autocommit=True,
+          begin=tracefile.MONO + 1100_000, reason="autocommit")
+    t.stmt(1, 1, "alter table t add c int default 5", 1200, 1600, begin_seq=alter_seq, flags=1)
+    t.stmt(2, 2, "select a, b from t where a = 1", 1700, txn=3, rows=[[1, 10]])
+    t.add("txn", 1800, session=2, txn=3, event=1, number=2, level=3, outcome=1, autocommit=True,
+          begin=tracefile.MONO + 1700_000, reason="autocommit")
+    found = verdict_of(t, "--all-sessions")
+    assert found["verdict"] == "incomplete" and not found["findings"], found
+
+
 def test_begin_that_commits_may_do_so_before_it_answers():
     """MySQL 9.7, free running: BEGIN had committed a row before another session looked for the highest one,
     and answered later.  It belongs to the transaction that it begins, and ends another."""

@@ -149,9 +149,11 @@ static bool is_before(const struct mvcc *m, uint32_t stmt, uint32_t change)
 	return m->schedule->stmts[stmt].in->record.begin_seq < m->schedule->stmts[change].in->record.seq;
 }
 
-static bool is_answered(const struct mvcc *m, uint32_t stmt, uint32_t change)
+/* Came the statement before the change in the order in which plans are made (definition_order)?  Numbers of records do not
+ * say so: a change without a reply stands where it was sent, before statements whose records are earlier. */
+static bool is_planned(const struct mvcc *m, uint32_t stmt)
 {
-	return m->schedule->stmts[stmt].in->record.seq < m->schedule->stmts[change].in->record.seq;
+	return m->runs[stmt].plan != NULL;
 }
 
 void concurrent_ddl_before(struct mvcc *m, uint32_t change, struct session_settings *settings, bool *opened)
@@ -167,7 +169,7 @@ void concurrent_ddl_before(struct mvcc *m, uint32_t change, struct session_setti
 
 		if (!overlaps(m, change, i))
 			continue;
-		if (!is_answered(m, i, change)) {
+		if (!is_planned(m, i)) {
 			if (!opened[session])
 				settings_first(m, &settings[session], session);
 			opened[session] = true;
@@ -194,8 +196,8 @@ void concurrent_ddl_after(struct mvcc *m, uint32_t change, const struct session_
 	if (m->schedule->one_at_a_time || !define_may_change(m, change, m->runs[change].plan))
 		return;
 	for (uint32_t i = first_beside(m, change); i < m->schedule->stmt_count && is_before(m, i, change); i++) {
-		bool answered = is_answered(m, i, change);
-		const struct plan *plan = answered ? m->runs[i].plan : m->runs[i].first;
+		bool planned = is_planned(m, i);
+		const struct plan *plan = planned ? m->runs[i].plan : m->runs[i].first;
 		struct replan *r, **end = &m->runs[i].replans;
 		struct session_settings then;
 		struct names others;
@@ -209,7 +211,7 @@ void concurrent_ddl_after(struct mvcc *m, uint32_t change, const struct session_
 		others = names_of(plan);
 		if (!changes_name_of(&names, &others))
 			continue;
-		then = answered ? settings_of(m, plan) : settings[m->schedule->stmts[i].in->session];
+		then = planned ? settings_of(m, plan) : settings[m->schedule->stmts[i].in->session];
 		r = arena_zero(&m->catalog.arena, sizeof(*r));
 		*r = (struct replan){.by = change, .plan = plan_now(m, i, &then)};
 		while (*end)
