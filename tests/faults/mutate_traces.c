@@ -27,7 +27,8 @@ extern char **environ;
 enum {
 	BLOCK_RECORDS = 500,
 	EDITS_MAX = 4,
-	CPU_SECONDS_MAX = 60,
+	CPU_SECONDS_MAX =
+		300, /* the search of mvcc takes a minute or two at most, more on a busy machine */
 	/* What a process may have beside what --memory counts: its program, buffers, stacks. */
 	MEMORY_SLACK_MB = 96,
 	SHOWN_MAX = 10,
