@@ -72,6 +72,8 @@ static void handle(struct relay_worker *w, const struct epoll_event *event)
 		side->recv_waits_out = false;
 		side->readable = !side->eof;
 	}
+	if (s->in_ready)
+		return; /* it has a turn coming */
 	if (!s->connecting)
 		session_work(s);
 	else if (s->header_due)
@@ -82,18 +84,23 @@ static void handle(struct relay_worker *w, const struct epoll_event *event)
 		session_close(s, CLOSE_CLIENT_GONE_BEFORE_ANSWER);
 }
 
+/* Sessions that had their turn and have more to do, the one that waits longest first.  Those that have little to do,
+ * and are found by epoll, are not to wait for all of them. */
 static void run_ready(struct relay_worker *w)
 {
-	struct session *s = w->ready;
+	uint64_t until = w->ready ? clock_mono_ns() + RELAY_READY_NS : 0;
 
-	w->ready = NULL;
-	while (s) {
-		struct session *next = s->next_ready;
+	while (w->ready) {
+		struct session *s = w->ready;
 
+		w->ready = s->next_ready;
+		if (!w->ready)
+			w->ready_end = &w->ready;
 		s->in_ready = false;
 		if (!s->dead)
 			session_work(s);
-		s = next;
+		if (clock_mono_ns() >= until)
+			break;
 	}
 }
 
@@ -179,6 +186,7 @@ bool relay_worker_start(struct relay_worker *worker, const struct relay_options 
 
 	memset(worker, 0, sizeof(*worker));
 	worker->options = options;
+	worker->ready_end = &worker->ready;
 	worker->budget.max = options->buffer_size;
 	pthread_mutex_init(&worker->lock, NULL);
 	worker->epoll_fd = epoll_create1(EPOLL_CLOEXEC);

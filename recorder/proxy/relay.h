@@ -42,6 +42,8 @@ enum {
 	RELAY_EVENTS = 256,
 	/* Reads of one session before others get their turn. */
 	RELAY_READS_IN_TURN = 8,
+	/* So long those that have more to do may keep others, which have just got something, waiting. */
+	RELAY_READY_NS = 500 * 1000,
 	/* Reads, and their bytes, that wait to be parsed ... */
 	RELAY_LATER_MAX = 192,
 	RELAY_LATER_SIZE = 128 * 1024,
@@ -138,7 +140,8 @@ struct relay_worker {
 	struct capture_worker capture;
 	struct wire_budget budget;
 	struct session *sessions; /* all, doubly linked */
-	struct session *ready;    /* those with more to read, singly linked */
+	struct session *ready;    /* those with more to read, singly linked, in the order of their turns */
+	struct session **ready_end;
 	struct session *dead;     /* to be freed at the end of the turn */
 	struct session *held;     /* those whose answer waits for the disk, singly linked */
 	bool held_anew;           /* one of them has no ticket yet */

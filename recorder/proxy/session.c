@@ -170,8 +170,9 @@ static void put_ready(struct session *s)
 	if (s->in_ready)
 		return;
 	s->in_ready = true;
-	s->next_ready = s->worker->ready;
-	s->worker->ready = s;
+	s->next_ready = NULL;
+	*s->worker->ready_end = s;
+	s->worker->ready_end = &s->next_ready;
 }
 
 /* The socket of a side does no more; reason: unless TLS knows better. */
