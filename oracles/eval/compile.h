@@ -84,7 +84,7 @@ struct function {
 
 extern const struct function functions_control[], functions_number[], functions_string[],
 	functions_string_edit[], functions_string_notation[], functions_string_search[],
-	functions_time[], functions_time_format[], functions_interval[], functions_regexp[],
+	functions_time[], functions_time_format[], functions_time_zone[], functions_interval[], functions_regexp[],
 	functions_json[], functions_json_compare[], functions_digest[], functions_encode[];
 /* What only the server knows, where it was not recorded. */
 extern const struct function functions_opaque[];

@@ -24,7 +24,7 @@ static const struct function *find_function(struct span name)
 	const struct function *found = NULL;
 	static const struct function *const tables[] = {functions_control, functions_number,
 		functions_string, functions_string_edit, functions_string_notation,
-		functions_string_search, functions_time, functions_time_format,
+		functions_string_search, functions_time, functions_time_format, functions_time_zone,
 		functions_interval, functions_regexp, functions_json, functions_json_compare,
 		functions_digest, functions_encode};
 
@@ -80,10 +80,10 @@ struct node *compile_call(struct compiler *c, const struct sql_expr *e)
 		return compile_window(c, e);
 	if (call_clauses_refused(c, e->u.call.extra))
 		return NULL;
-	function = find_function(e->u.call.name);
 	/* With arguments they are others: RAND(7), UNIX_TIMESTAMP(d). */
-	if (!function && !args->count)
-		function = find_in(functions_opaque, e->u.call.name);
+	function = args->count ? NULL : find_in(functions_opaque, e->u.call.name);
+	if (!function)
+		function = find_function(e->u.call.name);
 	if (!function)
 		return function_not_modelled(c, e->u.call.name);
 	if (function_refused(c, e->u.call.name))

@@ -229,7 +229,8 @@ struct eval_env {
 	uint64_t max_allowed_packet;
 	/* What only the server knows; absent: the functions that need it are unsupported. */
 	bool has_now, has_last_insert_id, has_row_count, has_connection_id;
-	bool time_zone_utc;   /* the session's time zone is UTC: FROM_UNIXTIME works */
+	bool zone_known;      /* the session's time zone is an offset from UTC: FROM_UNIXTIME works */
+	int32_t zone_seconds; /* that offset, to the east */
 	struct eval_time now; /* in the session's time zone */
 	/* Not NULL: a time that is not known may be stored (NOW() in a SET list or VALUES, DEFAULT
 	 * CURRENT_TIMESTAMP, ON UPDATE) as an opaque value, numbered by this.  It can be
@@ -261,6 +262,8 @@ static inline bool eval_same_name(const struct eval_env *env, struct span a, str
 struct eval_env eval_env_default(void);
 /* Flavour, version and the version's own default sql_mode and collation. */
 struct eval_env eval_env_for_server(struct span version_string);
+/* A time zone like +02:00 or -9:30 as seconds to the east; false: not one. */
+bool eval_zone_offset(struct span zone, int32_t *seconds);
 /* Flags of a sql_mode value; combination modes expanded. */
 uint32_t eval_mode_flags(struct span sql_mode);
 

@@ -166,7 +166,13 @@ static void compared(struct generator *g, struct buf *out)
 	static const char *const others[] = {"1", "0", "-7", "'a'", "''", "'A'", "i", "v", "1.5", "TRUE", "NULL",
 		"'1'", "'x y'", "12345678901"};
 
-	json_expr(g, 1, out);
+	if (random_below(&g->random, 8)) {
+		json_expr(g, 1, out);
+	} else {
+		buf_add_str(out, "JSON_VALUE(a, ");
+		path(g, out);
+		buf_add_char(out, ')');
+	}
 	buf_printf(out, " %s ", PICK(g, ops));
 	if (random_below(&g->random, 5))
 		buf_add_str(out, PICK(g, others));
@@ -180,7 +186,20 @@ static void asked(struct generator *g, struct buf *out)
 	static const char *const of_json[] = {"JSON_UNQUOTE", "JSON_TYPE", "JSON_LENGTH", "JSON_DEPTH", "JSON_VALID",
 		"LENGTH", "JSON_UNQUOTE", "HEX", "ISNULL", "CHAR_LENGTH"};
 
-	switch (random_below(&g->random, 8)) {
+	switch (random_below(&g->random, 10)) {
+	case 8:
+		buf_add_str(out, "JSON_VALUE(");
+		document(g, 1, out);
+		buf_add_str(out, ", ");
+		path(g, out);
+		break;
+	case 9:
+		buf_printf(out, "(%s(JSON_VALUE(", random_below(&g->random, 2) ? "HEX" : "LENGTH");
+		document(g, 0, out);
+		buf_add_str(out, ", ");
+		path(g, out);
+		buf_add_str(out, random_below(&g->random, 2) ? ")) > '4'" : ")) = 1");
+		break;
 	case 0:
 		buf_add_str(out, "JSON_CONTAINS(");
 		document(g, 1, out);

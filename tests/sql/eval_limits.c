@@ -136,7 +136,7 @@ static void begin(struct server *s, const char *release, const char *rows_path)
 	memset(s, 0, sizeof(*s));
 	s->options = sql_options_for_server(span_str(release));
 	s->env = eval_env_for_server(span_str(release));
-	s->env.time_zone_utc = s->env.has_now = true;
+	s->env.zone_known = s->env.has_now = true;
 	s->env.now = (struct eval_time){
 		.year = 2024, .month = 2, .day = 29, .hour = 12, .minute = 34, .second = 56};
 	s->env.mode = 0;
@@ -181,6 +181,12 @@ static void set_time_opaque(struct server *s, const char *value, size_t len)
 	(void)value, (void)len;
 	s->env.has_now = false;
 	s->env.opaque_count = &count;
+}
+
+static void set_zone_unknown(struct server *s, const char *value, size_t len)
+{
+	(void)value, (void)len;
+	s->env.zone_known = false;
 }
 
 static void set_rows_max(struct server *s, const char *value, size_t len)
@@ -245,6 +251,7 @@ static const struct {
 	{"SET group_concat_max_len =", set_concat_max},
 	{"SET timestamp = DEFAULT", set_time_unknown}, /* the time is not known */
 	{"SET timestamp = OPAQUE", set_time_opaque},   /* ... and may be stored without being known */
+	{"SET time_zone = UNKNOWN", set_zone_unknown},
 	{"SET max_rows =", set_rows_max},              /* the bounds of an evaluation */
 	{"SET max_steps =", set_steps_max},
 	{"SET max_bytes =", set_bytes_max},

@@ -644,6 +644,36 @@ static void encode_expr(struct generator *g, struct buf *out)
 	}
 }
 
+/* Moments as numbers, and clocks of other zones. */
+static void zone_expr(struct generator *g, struct buf *out)
+{
+	static const char *const zones[] = {"'+00:00'", "'+02:00'", "'-09:30'", "'+5:45'", "'+12:00'", "'-12:59'", "'+1:00'"};
+	static const char *const moments[] = {"'2024-02-29 10:11:12.5'", "'2024-02-29'", "'2001-09-09 01:46:40.123456'",
+		"'2037-12-31 23:59:59'", "'2024-02-29 10:11:12.500'", "'x'", "''", "vc", "tx"};
+	static const char *const numbers[] = {"1709201472", "1709201472.25", "86400000", "1e9", "2147000000.123456", "id * 100000000",
+		"i", "d9", "bu", "ti * 10000000 + 0.5", "-1", "d2"};
+
+	switch (below(g, 3)) {
+	case 0:
+		buf_add_str(out, "UNIX_TIMESTAMP(");
+		break;
+	case 1:
+		buf_printf(out, "FROM_UNIXTIME(%s)", PICK(g, numbers));
+		return;
+	default:
+		buf_add_str(out, "CONVERT_TZ(");
+	}
+	bool convert = out->data[out->len - 4] == '_';
+
+	if (chance(g, 3))
+		buf_add_str(out, PICK(g, moments));
+	else
+		generate_of_kind(g, like(g, chance(g, 2) ? K_DATE : K_DATETIME), out);
+	if (convert)
+		buf_printf(out, ", %s, %s", PICK(g, zones), PICK(g, zones));
+	buf_add_char(out, ')');
+}
+
 /* What the other functions leave out. */
 static void rare_expr(struct generator *g, struct buf *out)
 {
@@ -657,7 +687,11 @@ static void rare_expr(struct generator *g, struct buf *out)
 		"utf8mb4_unicode_ci", "utf8mb4_unicode_520_ci"};
 	static const char *const sets[] = {"utf8mb4", "latin1", "binary", "utf8mb3", "ascii"};
 
-	switch (below(g, 16)) {
+	switch (below(g, 18)) {
+	case 16:
+	case 17:
+		zone_expr(g, out);
+		break;
 	case 13:
 	case 14:
 	case 15:

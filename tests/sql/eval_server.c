@@ -68,7 +68,7 @@ void use_server(struct state *s, const char *socket, const char *database)
 	if (s->binary)
 		s->env.collation_connection = COLLATION_BINARY;
 	s->env.has_now = true;
-	s->env.time_zone_utc = true;
+	s->env.zone_known = true;
 	s->env.now = (struct eval_time){
 		.year = 2024, .month = 2, .day = 29, .hour = 12, .minute = 34, .second = 56};
 }

@@ -142,7 +142,8 @@ struct json_node *json_find(struct json_node *v, const struct path *path, uint32
 
 /* ---- documents ---- */
 
-struct json_node *json_document(const struct node *n, uint32_t arg, struct frame *f)
+/* `lenient`: what is no JSON text is NULL, not an error. */
+static struct json_node *read_document(const struct node *n, uint32_t arg, struct frame *f, bool lenient)
 {
 	struct run *run = f->run;
 	struct eval_value v = require_known(run, node_run(n->args[arg], f));
@@ -159,7 +160,7 @@ struct json_node *json_document(const struct node *n, uint32_t arg, struct frame
 	case JSON_FINE:
 		return out;
 	case JSON_INVALID:
-		if (!no_json_refused(run))
+		if (!no_json_refused(run) && !lenient)
 			run_error(run, ER_INVALID_JSON_TEXT_IN_PARAM, "invalid JSON text");
 		return NULL;
 	case JSON_UNSURE:
@@ -167,6 +168,11 @@ struct json_node *json_document(const struct node *n, uint32_t arg, struct frame
 	}
 	run_gives_up(run, LIMIT_JSON_FUNCTIONS_OF_RARE_TEXT);
 	return NULL;
+}
+
+struct json_node *json_document(const struct node *n, uint32_t arg, struct frame *f)
+{
+	return read_document(n, arg, f, false);
 }
 
 static struct eval_value result(const struct node *n, struct frame *f, const struct json_node *v)
@@ -315,6 +321,56 @@ struct node *compile_json_arrow(struct compiler *c, const struct sql_expr *e)
 	outer = node_new(c, run_json_unquote, e, 1);
 	outer->args[0] = n;
 	return compile_json_unquote(c, outer, NULL);
+}
+
+/* ---- JSON_VALUE ---- */
+
+enum { MYSQL_VALUE_MAX = 512 }; /* characters; the result is a VARCHAR(512) in utf8mb4_bin */
+
+static struct node *compile_json_value(
+	struct compiler *c, struct node *n, const struct function *function)
+{
+	const struct eval_type *doc = &n->args[0]->type;
+
+	(void)function;
+	if (json_document_refused(c, n->args[0]) || !compile_paths(c, n, 1, 1))
+		return NULL;
+	n->type = c->env->flavour == SQL_MYSQL ? type_string(COLLATION_UTF8MB4_BIN, 4, MYSQL_VALUE_MAX)
+					       : type_string(doc->collation, doc->coercibility, JSON_LENGTH_MAX);
+	n->type.blob = c->env->flavour == SQL_MARIADB;
+	return n;
+}
+
+/* MariaDB has scalars only, and 1 and 0 for true and false.  MySQL has NULL ON ERROR. */
+static struct eval_value run_json_value(const struct node *n, struct frame *f)
+{
+	struct json_node *doc = read_document(n, 0, f, true);
+	struct json_node *v = doc ? json_find(doc, json_path_of(n, 1), json_path_of(n, 1)->count) : NULL;
+	bool maria = f->run->env->flavour == SQL_MARIADB;
+	struct eval_value out;
+
+	if (!v || v->kind == JSON_NULL)
+		return EVAL_NULL_VALUE;
+	switch (v->kind) {
+	case JSON_STRING:
+		out = eval_string(v->value, n->type.collation);
+		break;
+	case JSON_TRUE:
+	case JSON_FALSE:
+		if (maria)
+			return eval_string(v->kind == JSON_TRUE ? SPAN_LIT("1") : SPAN_LIT("0"), n->type.collation);
+		out = result(n, f, v);
+		break;
+	case JSON_ARRAY:
+	case JSON_OBJECT:
+		if (maria)
+			return EVAL_NULL_VALUE;
+		out = result(n, f, v);
+		break;
+	default:
+		out = result(n, f, v);
+	}
+	return long_json_value_refused(f->run, out.s) ? EVAL_NULL_VALUE : out;
 }
 
 /* ---- JSON_OBJECT, JSON_ARRAY, JSON_QUOTE ---- */
@@ -588,6 +644,7 @@ static struct node *compile_json_keys(
 static struct eval_value run_json_keys(const struct node *n, struct frame *f)
 {
 	struct json_node *v = json_document(n, 0, f), *list = new_json(f->run, JSON_ARRAY, SPAN_NONE);
+	struct eval_value out;
 
 	/* MySQL: no $[0] of what is no array here. */
 	for (uint32_t i = 0; v && n->arg_count > 1 && i < json_path_of(n, 1)->count; i++) {
@@ -599,7 +656,8 @@ static struct eval_value run_json_keys(const struct node *n, struct frame *f)
 		return EVAL_NULL_VALUE;
 	for (v = v->first; v; v = v->next)
 		append(list, new_json(f->run, JSON_STRING, v->key_text));
-	return result(n, f, list);
+	out = result(n, f, list);
+	return json_keys_refused(f->run, n, &out) ? EVAL_NULL_VALUE : out;
 }
 
 bool json_may_be_other(const struct json_node *v)
@@ -651,6 +709,7 @@ static struct eval_value run_json_type(const struct node *n, struct frame *f)
 
 const struct function functions_json[] = {
 	{"json_extract", 2, 255, compile_json_extract, run_json_extract, 0},
+	{"json_value", 2, 2, compile_json_value, run_json_value, 0},
 	{"json_unquote", 1, 1, compile_json_unquote, run_json_unquote, 0},
 	{"json_object", 0, 255, compile_json_made, run_json_object, JSON_OBJECT},
 	{"json_array", 0, 255, compile_json_made, run_json_array, JSON_ARRAY},

@@ -261,6 +261,9 @@ bool extract_refused(
 bool to_date_refused(struct compiler *c, const struct node *arg, bool by_date_function) MUST_CHECK;
 bool to_time_refused(struct compiler *c, const struct node *arg) MUST_CHECK;
 bool maketime_refused(struct compiler *c, struct node *const *args) MUST_CHECK;
+bool moment_type_refused(struct compiler *c, const struct node *arg) MUST_CHECK;
+bool named_zone_refused(struct compiler *c, bool known) MUST_CHECK;
+bool from_unixtime_refused(struct compiler *c, const struct node *n) MUST_CHECK;
 bool sec_to_time_refused(struct compiler *c, const struct node *arg) MUST_CHECK;
 bool now_refused(struct compiler *c, const struct node *n, const char *function) MUST_CHECK;
 

@@ -134,6 +134,19 @@ bool unquoted_json_refused(struct run *run, struct span s)
 		s.len && (s.ptr[0] == '"' || (unsigned char)s.ptr[0] <= ' '));
 }
 
+/* MariaDB may count its bytes as characters (11.8: CHAR_LENGTH(JSON_KEYS('{"\u00e4": 1}')) is 6). */
+bool json_keys_refused(struct run *run, const struct node *keys, const struct eval_value *v)
+{
+	return run_refuses(run, LIMIT_JSON_FUNCTIONS_OF_RARE_TEXT,
+		run->env->flavour == SQL_MARIADB && keys->nested && v->kind == EVAL_STRING && !text_is_ascii(v->s));
+}
+
+/* A VARCHAR(512): of a longer one it is NULL. */
+bool long_json_value_refused(struct run *run, struct span s)
+{
+	return run_refuses(run, LIMIT_MYSQL_JSON_VALUE_OF_LONG_TEXT, run->env->flavour == SQL_MYSQL && s.len > 512);
+}
+
 bool null_json_name_refused(struct run *run)
 {
 	return run_refuses(run, LIMIT_NULL_NAME_IN_JSON, true);

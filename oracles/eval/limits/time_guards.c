@@ -117,7 +117,51 @@ bool now_refused(struct compiler *c, const struct node *n, const char *function)
 			n->arg_count && !is_number_to_6(n->args[0]));
 }
 
+/* UNIX_TIMESTAMP and CONVERT_TZ. */
+bool moment_type_refused(struct compiler *c, const struct node *arg)
+{
+	const struct eval_type *t = &arg->type;
+	bool text = t->kind == EVAL_T_STRING && !t->hybrid && (arg->literal || arg->column);
+
+	return compile_refuses(c, LIMIT_TIME_ZONE_OF_OTHER_THAN_DATES_AND_TEXTS,
+		t->kind != EVAL_T_DATE && t->kind != EVAL_T_DATETIME && t->kind != EVAL_T_TIMESTAMP && t->kind != EVAL_T_NULL &&
+			!text);
+}
+
+bool named_zone_refused(struct compiler *c, bool known)
+{
+	return compile_refuses(c, LIMIT_CONVERT_TZ_WITH_NAMED_ZONES, !known);
+}
+
+bool from_unixtime_refused(struct compiler *c, const struct node *n)
+{
+	const struct eval_type *t = &n->args[0]->type;
+
+	return compile_refuses(c, LIMIT_FROM_UNIXTIME_WITH_FORMAT, n->arg_count > 1) ||
+	       /* MariaDB cuts a seventh digit, MySQL rounds. */
+	       compile_refuses(c, LIMIT_FROM_UNIXTIME_OF_OTHER_THAN_EXACT_NUMBERS,
+		       t->not_int || !((type_is_int(t) && !t->is_bool) || (t->kind == EVAL_T_DECIMAL && t->decimals <= 6)));
+}
+
 /* ---- values ---- */
+
+bool zone_refused(struct run *run)
+{
+	return run_refuses(run, LIMIT_TIME_ZONE_NOT_KNOWN, !run->env->zone_known);
+}
+
+bool no_date_in_zone_refused(struct run *run, bool is_date)
+{
+	return run_refuses(run, LIMIT_TIME_ZONE_OF_NO_DATE, !is_date);
+}
+
+/* Where TIMESTAMPs end differs by release, and the day before or after by zone. */
+bool moment_refused(struct run *run, int64_t seconds)
+{
+	enum { FIRST = 2 * 86400, LAST = 2147483647 - 2 * 86400 };
+
+	return run_refuses(run, LIMIT_MOMENT_BEYOND_RANGE_OF_TIMESTAMP, seconds < FIRST || seconds > LAST);
+}
 
 bool zero_in_date_refused(struct run *run, const struct eval_value *v)
 {

@@ -209,6 +209,9 @@ bool negative_seconds_refused(struct run *run, const struct node *seconds);
 bool maketime_hour_refused(struct run *run, const struct eval_value *hour) MUST_CHECK;
 bool negative_seconds_to_zero_refused(struct run *run, const struct eval_value *v) MUST_CHECK;
 bool large_seconds_refused(struct run *run) MUST_CHECK;
+bool zone_refused(struct run *run) MUST_CHECK;
+bool no_date_in_zone_refused(struct run *run, bool is_date) MUST_CHECK;
+bool moment_refused(struct run *run, int64_t seconds) MUST_CHECK;
 bool seconds_beyond_time_refused(struct run *run, const struct node *n) MUST_CHECK;
 
 /* Aggregates: the value within an expression, also of MIN and MAX; a key and a value of GROUP_CONCAT;
@@ -326,6 +329,8 @@ struct json_node;
 bool json_text_refused(struct run *run, const struct eval_value *v) MUST_CHECK;
 bool no_json_refused(struct run *run) MUST_CHECK;
 bool unquoted_json_refused(struct run *run, struct span s) MUST_CHECK;
+bool json_keys_refused(struct run *run, const struct node *keys, const struct eval_value *v) MUST_CHECK;
+bool long_json_value_refused(struct run *run, struct span s) MUST_CHECK;
 bool null_json_name_refused(struct run *run) MUST_CHECK;
 bool unwanted_json_value_refused(struct run *run);
 bool json_remove_element_refused(struct run *run, bool is_element) MUST_CHECK;

@@ -90,6 +90,7 @@ static struct session_settings settings_of(const struct mvcc *m, const struct pl
 		.collation = plan->key.collation,
 		.text_width = plan->key.text_width,
 		.own_time_zone = plan->key.own_time_zone,
+		.zone_seconds = plan->key.zone_seconds,
 		.no_foreign_checks = plan->key.no_foreign_checks,
 		.no_unique_checks = plan->key.no_unique_checks,
 		.group_concat_max_len = plan->key.group_concat_max_len,

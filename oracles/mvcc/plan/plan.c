@@ -972,6 +972,7 @@ static struct plan_key key_of(struct mvcc *m, struct span text, const struct ses
 		.engine = settings->engine,
 		.auto_increment_step = settings->auto_increment_step,
 		.own_time_zone = settings->own_time_zone,
+		.zone_seconds = settings->zone_seconds,
 		.no_foreign_checks = settings->no_foreign_checks,
 		.no_unique_checks = settings->no_unique_checks,
 		.group_concat_max_len = settings->group_concat_max_len,

@@ -44,6 +44,7 @@ enum write_event { WRITE_INSERT = 1, WRITE_UPDATE = 2, WRITE_DELETE = 4, WRITE_A
 	VALUE(enum mvcc_engine, engine)                                                                                \
 	VALUE(uint32_t, auto_increment_step)                                                                           \
 	VALUE(bool, own_time_zone)                                                                                     \
+	VALUE(int32_t, zone_seconds)                                                                                   \
 	VALUE(bool, no_foreign_checks)                                                                                 \
 	VALUE(bool, no_unique_checks)                                                                                  \
 	VALUE(uint32_t, group_concat_max_len)                                                                          \

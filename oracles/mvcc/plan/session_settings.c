@@ -175,6 +175,18 @@ static uint32_t group_concat_length(const struct execution *e, uint32_t preset)
 	return execution_number(e, "group_concat_max_len", &number) ? length_of(number) : preset;
 }
 
+/* A zone's seconds to the east of UTC.  What the system calls GMT may be British, with summer time. */
+static int32_t seconds_of_zone(const struct execution *e, struct span zone)
+{
+	int32_t seconds;
+
+	if (span_ieq_str(zone, "SYSTEM"))
+		zone = execution_variable(e, "system_time_zone");
+	if (span_ieq_str(zone, "UTC") || span_ieq_str(zone, "Etc/UTC"))
+		return 0;
+	return eval_zone_offset(zone, &seconds) ? seconds : ZONE_UNKNOWN;
+}
+
 void settings_of_server(struct mvcc *m)
 {
 	const struct execution *e = m->schedule->execution;
@@ -188,6 +200,7 @@ void settings_of_server(struct mvcc *m)
 		.sql_mode = m->sql.mode,
 		.collation = m->login_ignored ? COLLATION_NONE : m->now.env.collation_connection,
 		.text_width = m->login_ignored ? TEXT_ASCII : TEXT_WIDE,
+		.zone_seconds = seconds_of_zone(e, execution_variable(e, "time_zone")),
 		.no_foreign_checks = execution_variable(e, "foreign_key_checks").ptr &&
 				     !execution_is_on(e, "foreign_key_checks"),
 		.no_unique_checks = execution_variable(e, "unique_checks").ptr && !execution_is_on(e, "unique_checks"),
@@ -231,6 +244,8 @@ void settings_apply(struct mvcc *m, const struct plan *plan)
 	m->now.no_unique_checks = plan->key.no_unique_checks;
 	m->now.env.group_concat_max_len = plan->key.group_concat_max_len;
 	m->now.engine = plan->key.engine;
+	m->now.env.zone_known = plan->key.zone_seconds != ZONE_UNKNOWN;
+	m->now.env.zone_seconds = plan->key.zone_seconds;
 	m->now.env.masked = plan->masks == MASKS_ASSIGNED;
 	m->now.env.literals_uncertain = plan->key.collation == COLLATION_NONE || plan->other_texts;
 	m->now.env.collation_connection =
@@ -527,11 +542,17 @@ static bool is_zone_of_server(const struct mvcc *m, struct span zone)
 }
 
 /* DEFAULT is that of the server, too, until SET GLOBAL. */
-static bool has_own_zone(const struct mvcc *m, const struct sql_expr *value)
+static void set_zone(const struct mvcc *m, struct session_settings *s, const struct sql_expr *value)
 {
-	if (value && is_default(value))
-		return m->settings_of_new.own_time_zone;
-	return !value || !is_zone_of_server(m, settings_word(value));
+	struct span word = value ? settings_word(value) : SPAN_NONE;
+
+	if (value && is_default(value)) {
+		s->own_time_zone = m->settings_of_new.own_time_zone;
+		s->zone_seconds = m->settings_of_new.zone_seconds;
+		return;
+	}
+	s->own_time_zone = !is_zone_of_server(m, word);
+	s->zone_seconds = seconds_of_zone(m->schedule->execution, word);
 }
 
 bool settings_variable(const struct mvcc *m, const struct session_settings *s,
@@ -602,7 +623,7 @@ static void follow_global(struct mvcc *m, const struct sql_set_item *item, const
 		(span_ieq_str(item->name, "sql_mode") && settings_mode(m, &m->settings_of_new, item->value, &then)))
 		m->settings_of_new = then;
 	else if (span_ieq_str(item->name, "time_zone"))
-		m->settings_of_new.own_time_zone = has_own_zone(m, item->value);
+		set_zone(m, &m->settings_of_new, item->value);
 	else if (!variable_is_followed(m, item, &m->settings_of_new) &&
 		 !(item->name.len > 7 && span_ieq_str(span_of(item->name.ptr, 7), "innodb_") &&
 			 !span_ieq_str(item->name, "innodb_snapshot_isolation")))
@@ -654,7 +675,7 @@ void settings_after(struct mvcc *m, struct session_settings *s, const struct exe
 			continue;
 		}
 		if (item->kind == SQL_SET_VARIABLE && span_ieq_str(item->name, "time_zone"))
-			s->own_time_zone = has_own_zone(m, item->value);
+			set_zone(m, s, item->value);
 		if (settings_collation(m, s, item, &then) || settings_variable(m, s, item, &then) ||
 			(item->kind == SQL_SET_VARIABLE && span_ieq_str(item->name, "sql_mode") &&
 				settings_mode(m, s, item->value, &then)))

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#define ZONE_UNKNOWN INT32_MIN
+
 /* What a session has set, as far as it is modelled, and what SET and USE make of it. */
 #ifndef MVCC_PLAN_SESSION_SETTINGS_H
 #define MVCC_PLAN_SESSION_SETTINGS_H
@@ -33,6 +35,7 @@ struct session_settings {
 	uint16_t collation;    /* of the connection; COLLATION_NONE: not known */
 	enum text_width text_width;
 	bool own_time_zone;    /* has a time zone of its own: TIMESTAMPs show otherwise */
+	int32_t zone_seconds;  /* that zone, to the east of UTC; ZONE_UNKNOWN: not an offset */
 	struct span temporary; /* its temporary tables: database and name, each with a zero byte */
 	struct prepared *prepared; /* statements and user variables (prepared_text.c) */
 	uint64_t number; /* LAST_INSERT_ID(), where it is known (last_insert_id.c) */
