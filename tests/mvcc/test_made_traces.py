@@ -440,6 +440,44 @@ def test_a_read_view_has_commits_that_were_answered_later():
     assert found["verdict"] == "ok" and found["coverage"]["undecided"] == 0, found
 
 
+def count_beside_two_commits(rows, sent_late=False):
+    """T2's COMMIT is under way while T1 inserts a second row; then T1's is, too.  T3's first statement, which makes its read
+    view, overlaps both, or T1's alone (`sent_late`), and is answered last; its second one counts `rows`."""
+    t = overlapping("10.11.19-MariaDB")
+    t.add("session", 100, session=3, event=0, node="n1", user="anna", database="shop", client="10.0.0.5:40003", thread=33)
+    for session, row in ((1, 3), (2, 5)):
+        t.stmt(session, 1, "begin", 1000 + 10 * row, 1005 + 10 * row, txn=session)
+        t.add("txn", 1006 + 10 * row, session=session, txn=session, event=0, number=1, level=3)
+        t.stmt(session, 2, "insert into t values (%d,0)" % row, 1100 + 10 * row, 1105 + 10 * row, affected=1, txn=session)
+    insert, first_commit = t.next_seq(), t.next_seq()
+    t.stmt(1, 3, "insert into t select 4, 0 from t where a = 1", 1200, 1300, affected=1, txn=1, begin_seq=insert)
+    second_commit, read = t.next_seq(), t.next_seq()
+    t.stmt(2, 3, "commit", 1210, 1500, txn=2, begin_seq=first_commit)
+    t.add("txn", 1501, session=2, txn=2, event=1, number=3, level=3, outcome=1, mixed=1, begin=tracefile.MONO + 1050_000,
+          reason="commit")
+    if sent_late:
+        read = t.next_seq()
+    t.stmt(1, 4, "commit", 1310, 1600, txn=1, begin_seq=second_commit)
+    t.add("txn", 1601, session=1, txn=1, event=1, number=4, level=3, outcome=1, mixed=1, begin=tracefile.MONO + 1030_000,
+          reason="commit")
+    t.stmt(3, 1, "select b from t where a = 1", 1510 if sent_late else 1320, 1700, txn=3, rows=[[10]], begin_seq=read,
+           status=0x01)
+    t.add("txn", 1701, session=3, txn=3, event=0, number=1, level=3)
+    t.stmt(3, 2, "select count(*) from t", 1800, txn=3, rows=[[rows]], status=0x01)
+    t.stmt(3, 3, "commit", 2000, txn=3)
+    t.add("txn", 2101, session=3, txn=3, event=1, number=3, level=3, outcome=1, mixed=1, begin=tracefile.MONO + 1320_000,
+          reason="commit")
+    return judge(t)
+
+
+def test_a_read_view_is_between_two_commits_in_either_order():
+    for rows in range(1, 7):
+        # None of them, T2, T1, both.
+        assert bool(count_beside_two_commits(rows)) == (rows not in (2, 3, 4, 5)), rows
+        # T2 had committed.
+        assert bool(count_beside_two_commits(rows, sent_late=True)) == (rows not in (3, 5)), rows
+
+
 def both_change_a_row(first_ends):
     """Snapshot isolation: both change row 1 and commit; first_ends: when the first one's COMMIT is sent.
     Too much overlaps for a search that may try one order."""

@@ -923,7 +923,7 @@ static void begin_statement(struct mvcc *m, uint32_t index)
 	m->now.env.has_last_insert_id = m->runs[index].has_last_insert_id;
 	m->now.env.last_insert_id = m->runs[index].number;
 	if (m->now.txn != STORE_NONE && m->store.txns[m->now.txn].began == STORE_NONE) {
-		TRAIL_SET(&m->store.trail, TXN, &m->store.txns[m->now.txn], began, m->search.event);
+		TRAIL_SET(&m->store.trail, TXN, &m->store.txns[m->now.txn], began, m->runs[index].begin_event);
 		TRAIL_SET(&m->store.trail, TXN, &m->store.txns[m->now.txn], first_commits,
 			m->runs[index].begin_commits);
 	}

@@ -166,7 +166,7 @@ static void txn_event(struct mvcc *m, const struct schedule_txn_event *e)
 	case TXN_BEGIN:
 		judge_implicit_begin(m, e->txn + 1);
 		if (t->began == STORE_NONE) {
-			TRAIL_SET(&m->store.trail, TXN, t, began, m->search.event);
+			TRAIL_SET(&m->store.trail, TXN, t, began, m->runs[m->now.stmt].begin_event);
 			TRAIL_SET(&m->store.trail, TXN, t, first_commits, m->store.commits);
 		}
 		if (t->view == STORE_NONE && begins_view(m, e->txn))

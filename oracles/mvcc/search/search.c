@@ -154,8 +154,9 @@ static uint32_t oldest_began(const struct mvcc *m)
 	return oldest;
 }
 
-/* Of SCOPE_VIEWS: can a transaction whose first statement was executed at `event` tell the ways apart?  It can until the
- * last of those was answered that were executed early. */
+/* Of SCOPE_VIEWS: can a transaction whose first statement was sent at `event` tell the ways apart?  It can until the
+ * last of those was answered that were executed early.  (Not when that statement was answered: its read view may have been
+ * made between two commits that were answered before.) */
 static bool was_there(const struct mvcc *m, const struct choice *p, uint32_t event)
 {
 	return event <= p->event ||

@@ -237,7 +237,7 @@ struct store_txn {
 	uint32_t state;
 	uint32_t commit_no; /* of committed ones */
 	uint32_t ended_at;  /* event at which it ended; STORE_NONE: has not */
-	uint32_t began;     /* event of its first statement */
+	uint32_t began;     /* event at which its first statement was sent: its read view may be as old, however late the answer */
 	uint32_t view; /* what its read view sees: commit numbers up to this; STORE_NONE: none */
 	uint32_t view_stmt; /* that made the view */
 	uint32_t view_low, view_high; /* what the view can have been, where that was a choice */
