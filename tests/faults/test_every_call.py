@@ -193,36 +193,45 @@ def judge_recording(status, said, heard, trace, durable):
     return None
 
 
+def run_proxy(args, env, drive):
+    """The exit status (None: it hangs), what drive(port) returned, and what the proxy said."""
+    log = os.path.join(FOLDER, "log")
+    with open(log, "w", encoding="utf-8") as messages:
+        process = subprocess.Popen(
+            [ISOREC, "proxy", "--listen", "127.0.0.1:0", "--workers=1", "--flush-interval=5ms",
+             "--connect-timeout=2s", "--drain-timeout=1s", *args],
+            stdin=subprocess.DEVNULL, stdout=messages, stderr=messages, env=env)
+        try:
+            port = await_port(process, log)
+            heard = drive(port) if port else []
+            process.send_signal(signal.SIGTERM)
+            process.wait(timeout=HANGS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            return None, [], ""
+    with open(log, encoding="utf-8") as file:
+        return process.returncode, heard, file.read()
+
+
 def proxy(*options):
-    trace, log = os.path.join(FOLDER, "run.itr"), os.path.join(FOLDER, "log")
+    trace = os.path.join(FOLDER, "run.itr")
 
     def run(env, good):
-        for path in (trace, log):
-            if os.path.isdir(path):
-                shutil.rmtree(path)
-            elif os.path.exists(path):
-                os.unlink(path)
+        if os.path.isdir(trace):
+            shutil.rmtree(trace)
+        elif os.path.exists(trace):
+            os.unlink(trace)
         mock = Mock()
-        with mock.socket, open(log, "w", encoding="utf-8") as messages:
-            process = subprocess.Popen(
-                [ISOREC, "proxy", "-o", trace, "--node", "127.0.0.1:%d" % mock.port, "--listen", "127.0.0.1:0",
-                 "--workers=1", "--flush-interval=5ms", "--connect-timeout=2s", "--drain-timeout=1s", *options],
-                stdin=subprocess.DEVNULL, stdout=messages, stderr=messages, env=env)
-            try:
-                port = await_port(process, log)
-                heard = play(mock, port) if port else []
-                process.send_signal(signal.SIGTERM)
-                process.wait(timeout=HANGS)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-                return "it hangs", None
-        with open(log, encoding="utf-8") as file:
-            said = file.read()
-        if good is None and (process.returncode or heard != sorted(STATEMENTS, key=lambda t: STATEMENTS.index(t) % 2)):
-            return "the run without a fault: %d %r %s" % (process.returncode, heard, said), None
-        wrong = judge_recording(process.returncode, said, heard, trace, "--durable" in options)
-        return (wrong and (wrong, said[-300:])), (process.returncode, heard)
+        with mock.socket:
+            status, heard, said = run_proxy(["-o", trace, "--node", "127.0.0.1:%d" % mock.port, *options], env,
+                                            lambda port: play(mock, port))
+        if status is None:
+            return "it hangs", None
+        if good is None and (status or heard != sorted(STATEMENTS, key=lambda t: STATEMENTS.index(t) % 2)):
+            return "the run without a fault: %d %r %s" % (status, heard, said), None
+        wrong = judge_recording(status, said, heard, trace, "--durable" in options)
+        return (wrong and (wrong, said[-300:])), (status, heard)
     return run
 
 
@@ -402,32 +411,20 @@ def insert_all(port, **how):
 
 def live_proxy(*options, **how):
     """As proxy(), between a real client and a real server."""
-    trace, log = os.path.join(FOLDER, "live.itr"), os.path.join(FOLDER, "live.log")
-    node = ["--node", "127.0.0.1:%d" % server.address["port"], "--listen", "127.0.0.1:0"]
+    trace = os.path.join(FOLDER, "live.itr")
+    node = ["--node", "127.0.0.1:%d" % server.address["port"]]
 
     def run(env, good):
         ask("delete from d.t")
         if os.path.exists(trace):
             os.unlink(trace)
-        with open(log, "w", encoding="utf-8") as messages:
-            process = subprocess.Popen(
-                [ISOREC, "proxy", "-o", trace, *node, "--workers=1", "--flush-interval=5ms", "--connect-timeout=2s",
-                 "--drain-timeout=1s", *options], stdin=subprocess.DEVNULL, stdout=messages, stderr=messages, env=env)
-            try:
-                port = await_port(process, log)
-                heard = insert_all(port, **how) if port else []
-                process.send_signal(signal.SIGTERM)
-                process.wait(timeout=HANGS)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-                return "it hangs", None
-        with open(log, encoding="utf-8") as file:
-            said = file.read()
-        if good is None and (process.returncode or len(heard) != len(STATEMENTS)):
-            return "the run without a fault: %d %r %s" % (process.returncode, heard, said), None
-        wrong = judge_recording(process.returncode, said, heard, trace, False)
-        return (wrong and (wrong, said[-300:])), (process.returncode, heard)
+        status, heard, said = run_proxy(["-o", trace, *node, *options], env, lambda port: insert_all(port, **how))
+        if status is None:
+            return "it hangs", None
+        if good is None and (status or len(heard) != len(STATEMENTS)):
+            return "the run without a fault: %d %r %s" % (status, heard, said), None
+        wrong = judge_recording(status, said, heard, trace, False)
+        return (wrong and (wrong, said[-300:])), (status, heard)
     return run
 
 
