@@ -199,6 +199,40 @@ static void transactions_text(
 	tally_text(out, options, &stats->txn.reasons, "not committed because of|count", "reasons");
 }
 
+/* How valid a workload is: statements that fail, or find nothing, test little. */
+static void alpha_text(struct buf *out, const struct stats *stats)
+{
+	uint64_t all = 0, touched = 0, failed = 0;
+
+	for (size_t i = 0; i < stats->stmt.kind_count; i++) {
+		const struct stats_kind *kind = &stats->stmt.kinds[i];
+
+		if (!stats_kind_has_rows(kind))
+			continue;
+		all += kind->count;
+		touched += kind->touched;
+		failed += kind->errors;
+	}
+	if (!all)
+		return;
+	buf_printf(out, "  Alpha %.3f: ", (double)touched / (double)all);
+	text_add_count(out, touched);
+	buf_add_str(out, " of ");
+	text_add_count(out, all);
+	buf_add_str(out, " statements on rows touched one");
+	for (size_t i = 0; i < stats->stmt.kind_count; i++) {
+		const struct stats_kind *kind = &stats->stmt.kinds[i];
+
+		if (stats_kind_has_rows(kind))
+			buf_printf(out, ", %s %.3f", kind->name, (double)kind->touched / (double)kind->count);
+	}
+	buf_add_str(out, "; ");
+	text_add_count(out, failed);
+	buf_add_str(out, " failed, ");
+	text_add_count(out, all - touched - failed);
+	buf_add_str(out, " found no row or got no answer\n");
+}
+
 static void statements_text(
 	struct buf *out, const struct stats_options *options, const struct stats *stats)
 {
@@ -240,6 +274,7 @@ static void statements_text(
 	buf_add_str(out,
 		"  Times are from the first byte sent to the last byte received; percentiles are "
 		"within 0.8 %.\n");
+	alpha_text(out, stats);
 	if (stats->stmt.cut + stats->stmt.not_kept + stats->stmt.opaque) {
 		buf_add_str(out, "  Kept in part: ");
 		text_add_counted(out, stats->stmt.cut, "text cut, ", "texts cut, ");
@@ -521,6 +556,7 @@ static void kinds_json(struct json *json, const struct stats *stats)
 		uint_json(json, "no_reply", kind->no_reply);
 		uint_json(json, "rows", kind->rows);
 		uint_json(json, "affected", kind->affected);
+		uint_json(json, "touched", kind->touched);
 		uint_json(json, "blocked", kind->blocked);
 		uint_json(json, "blocked_ns", kind->blocked_ns);
 		histogram_json(json, "latency", &kind->latency);

@@ -152,6 +152,17 @@ static bool take_session(struct stats *stats, const struct record_session *recor
 	return true;
 }
 
+bool stats_kind_has_rows(const struct stats_kind *kind)
+{
+	static const char *const words[] = {"SELECT", "WITH", "INSERT", "REPLACE", "UPDATE", "DELETE"};
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		if (strcmp(kind->name, words[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
 static struct stats_kind *find_kind(struct stats *stats, const struct record_stmt *record)
 {
 	char name[24] = "";
@@ -245,6 +256,7 @@ static bool take_stmt(struct stats *stats, const struct record_stmt *record)
 	kind->rows += record->rows;
 	stats->stmt.affected += record->affected;
 	kind->affected += record->affected;
+	kind->touched += record_stmt_touched(record);
 	stats->stmt.reply_bytes += record->reply_bytes;
 	if (record->error) {
 		stats->stmt.errors++;

@@ -30,9 +30,12 @@ enum {
 /* Statements of a kind: the SQL keyword, or the protocol's command. */
 struct stats_kind {
 	char name[24];
-	uint64_t count, errors, no_reply, rows, affected, blocked, blocked_ns;
+	uint64_t count, errors, no_reply, rows, affected, touched, blocked, blocked_ns;
 	struct histogram latency; /* of those that were answered */
 };
+
+/* Reads or writes rows: counts for alpha, the share of those that touched one. */
+bool stats_kind_has_rows(const struct stats_kind *kind);
 
 struct stats_error {
 	uint32_t code;

@@ -220,6 +220,19 @@ bool probe_row_read(struct mp *mp, struct probe_row *row)
 
 #define KIND_NAME(lower, upper) [RECORD_##upper] = #lower,
 
+/* The text of an UPDATE's answer: "Rows matched: 1  Changed: 0  Warnings: 0". */
+static bool matched_some(struct span info)
+{
+	static const char words[] = "Rows matched: ";
+
+	return span_istarts(info, words) && info.len > sizeof(words) - 1 && info.ptr[sizeof(words) - 1] != '0';
+}
+
+bool record_stmt_touched(const struct record_stmt *stmt)
+{
+	return !stmt->error && (stmt->affected || stmt->rows || matched_some(stmt->info));
+}
+
 const char *record_kind_name(uint32_t kind)
 {
 	static const char *const names[RECORD_KIND_COUNT] = {RECORD_KINDS(KIND_NAME)};

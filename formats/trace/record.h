@@ -439,6 +439,9 @@ const char *txn_outcome_name(uint8_t outcome);
 const char *txn_level_name(uint8_t level);
 const char *txn_level_short(uint8_t level);
 
+/* Did a statement touch a row: did a read find one, a write change one, or match one that it left as it was? */
+bool record_stmt_touched(const struct record_stmt *stmt);
+
 /* One whole record as a JSON object: {"kind":"stmt","seq":1,...}; mp stands before the record.
  * False on damage, with as much written as made sense, well-formed. */
 bool record_json(struct json *json, struct mp *mp);

@@ -95,18 +95,6 @@ static int operation_of(struct span sql)
 	return span_istarts(sql, "insert ") || span_istarts(sql, "replace ") ? OPERATION_INSERT : -1;
 }
 
-/* A SELECT that found rows; a write that changed or matched some ("Rows matched: 1  Changed: 0  Warnings: 0"). */
-static bool has_touched(const struct execution *e, const struct execution_stmt *s)
-{
-	const struct execution_rows *rows = execution_set_count(e, s) ? execution_set(e, s, 0) : NULL;
-	struct span info = s->record.info;
-
-	if (s->record.error)
-		return false;
-	return s->record.affected || (rows && rows->total) ||
-	       (span_istarts(info, "Rows matched: ") && info.len > 14 && info.ptr[14] != '0');
-}
-
 static bool is_final(const struct execution *e, const struct execution_stmt *s)
 {
 	return span_eq_str(e->sessions[s->session].name, "final");
@@ -129,7 +117,7 @@ static uint64_t count_transactions(const struct execution *e)
 	return count;
 }
 
-static void count_statement(const struct execution *e, const struct execution_stmt *s, struct hunt_judged *out)
+static void count_statement(const struct execution_stmt *s, struct hunt_judged *out)
 {
 	int operation = operation_of(s->sql);
 	char signature[80];
@@ -139,7 +127,7 @@ static void count_statement(const struct execution *e, const struct execution_st
 	out->figures.errors += s->record.error != 0;
 	if (operation >= 0) {
 		out->figures.operations[operation]++;
-		out->figures.touched[operation] += has_touched(e, s);
+		out->figures.touched[operation] += record_stmt_touched(&s->record);
 	}
 	if (!s->record.error || is_conflict(s->record.error))
 		return;
@@ -292,7 +280,7 @@ bool hunt_judge(const struct execution *e, struct hunt_judged *out, struct err *
 	out->figures.transactions = count_transactions(e);
 	for (size_t i = 0; i < e->stmt_count; i++)
 		if (!is_final(e, &e->stmts[i]))
-			count_statement(e, &e->stmts[i], out);
+			count_statement(&e->stmts[i], out);
 	verdict_release(&verdict);
 	return true;
 }

@@ -5,6 +5,7 @@ import collections
 import json
 import math
 import random
+import re
 import subprocess
 
 from run import golden, isotrace, scratch
@@ -89,6 +90,12 @@ def keyword(text):
 def nearest_rank(values, q):
     values = sorted(values)
     return values[max(1, math.ceil(q * len(values))) - 1] if values else 0
+
+
+def touched(r):
+    """An UPDATE may match a row and leave it as it was."""
+    matched = re.match(r"Rows matched: (\d+)", r.get("info") or "")
+    return not r["error"] and bool(r["rows"] or r["affected"] or (matched and int(matched.group(1))))
 
 
 def check_histogram(histogram, values, what):
@@ -207,6 +214,7 @@ def check_statements(got, stmts):
         assert line["count"] == len(same), line["kind"]
         assert line["errors"] == sum(bool(r["error"]) for r in same)
         assert line["blocked_ns"] == sum(r["blocked_ns"] for r in same)
+        assert line["touched"] == sum(touched(r) for r in same)
         check_histogram(line["latency"], [latency(r) for r in same if r in answered], line["kind"])
     codes = collections.Counter(r["error"] for r in stmts if r["error"])
     assert {e["code"]: e["count"] for e in got["errors_by_code"]} == dict(codes)
