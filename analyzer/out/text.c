@@ -379,6 +379,19 @@ static void decided_text(struct buf *out, const struct verdict_context *context,
 	buf_add_char(out, '\n');
 }
 
+static void doubted_text(struct buf *out, const struct page *page, uint64_t count)
+{
+	struct buf line = BUF_INIT;
+
+	if (!count)
+		return;
+	text_add_counted(&line, count, "UPDATE", "UPDATEs");
+	buf_add_str(&line, " that succeeded with warnings may have done so because of isorec's triggers: without them MariaDB in "
+			   "strict mode may give error 1292 for what the condition converts.");
+	draw_wrapped(out, page, "  ", buf_span(&line));
+	buf_release(&line);
+}
+
 static void coverage_text(struct buf *out, const struct page *page,
 	const struct verdict_context *context, const struct verdict *verdict)
 {
@@ -401,6 +414,7 @@ static void coverage_text(struct buf *out, const struct page *page,
 				 "checked.\n");
 	if (context->damaged)
 		buf_add_str(out, "  The trace is not complete; isotrace stats says where.\n");
+	doubted_text(out, page, context->answers_doubted);
 }
 
 static void hint(struct buf *out, const struct page *page, const struct verdict_context *context,

@@ -571,13 +571,15 @@ static void examples_json(struct json *json, const struct verdict *verdict)
 	json_end_object(json);
 }
 
-static void coverage_json(struct json *json, const struct verdict *verdict)
+static void coverage_json(struct json *json, const struct verdict_context *context, const struct verdict *verdict)
 {
 	json_key(json, "coverage");
 	json_begin_object(json);
 	uint_json(json, "decided", verdict->decided);
 	uint_json(json, "undecided", verdict->undecided);
 	uint_json(json, "unsupported", verdict->unsupported);
+	if (context->answers_doubted)
+		uint_json(json, "answers_doubted", context->answers_doubted);
 	if (verdict->open_sessions)
 		uint_json(json, "sessions", verdict->open_sessions);
 	json_key(json, "reasons");
@@ -602,7 +604,7 @@ void verdict_json(
 	for (size_t i = 0; i < verdict->finding_count; i++)
 		finding_json(json, &verdict->findings[i]);
 	json_end_array(json);
-	coverage_json(json, verdict);
+	coverage_json(json, context, verdict);
 	json_end_object(json);
 }
 
@@ -613,6 +615,6 @@ void verdict_summary_json(
 	string_json(json, "schema", SPAN_LIT("isotrace.check/1"));
 	string_json(json, "type", SPAN_LIT("verdict"));
 	verdict_head_json(json, context, verdict);
-	coverage_json(json, verdict);
+	coverage_json(json, context, verdict);
 	json_end_object(json);
 }

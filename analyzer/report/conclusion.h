@@ -30,6 +30,7 @@ struct verdict_context {
 	struct span server;                   /* version; SPAN_NONE: not known */
 	struct span address;                  /* the server's; SPAN_NONE: not known */
 	uint64_t start_ns, took_ns; /* of the recording: since 1970, and how long; 0: not known */
+	uint64_t answers_doubted; /* UPDATEs of which the recorder's triggers may have changed the answer */
 	bool damaged; /* something of the trace is missing: damage, a torn tail, a gap */
 	bool empty;   /* no transaction is known to have committed: what holds, holds of nothing */
 	bool color;

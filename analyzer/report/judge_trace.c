@@ -324,6 +324,7 @@ static void describe(struct judged *out, const char *path)
 	struct verdict_context *context = &out->context;
 	uint64_t first_ns = UINT64_MAX, last_ns = 0;
 	struct record_server server;
+	struct value mode;
 
 	*context = (struct verdict_context){.input = path, .format = "trace"};
 	context->transactions = history->txn_count;
@@ -348,6 +349,9 @@ static void describe(struct judged *out, const char *path)
 		if (history->txns[t].end_ns > last_ns)
 			last_ns = history->txns[t].end_ns;
 	}
+	/* The sessions' own modes are not known here. */
+	if (history_variable(history, "sql_mode", &mode) && span_ihas(mode.bytes, "STRICT_"))
+		context->answers_doubted = history->counts.answers_doubted;
 	context->start_ns = history->wall_ns;
 	context->took_ns = last_ns > first_ns ? last_ns - first_ns : 0;
 }

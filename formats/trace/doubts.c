@@ -29,14 +29,18 @@ static void doubt_since(struct doubts *doubts, uint64_t node, uint64_t since)
 	doubts->all = true;
 }
 
+bool note_is(const struct record_note *note, const char *topic)
+{
+	return span_eq_str(note->source, "recorder") && span_eq_str(note->topic, topic);
+}
+
 void doubts_take(struct doubts *doubts, const struct record_note *note)
 {
 	struct span node = SPAN_NONE;
 	uint64_t since = 0;
 	struct mp mp;
 
-	if (!span_eq_str(note->source, "recorder") ||
-		!span_eq_str(note->topic, NOTE_LEVELS_DOUBTED))
+	if (!note_is(note, NOTE_LEVELS_DOUBTED))
 		return;
 	mp = mp_over(note->data);
 	for (uint32_t pairs = mp_map(&mp); pairs && !mp.bad; pairs--) {

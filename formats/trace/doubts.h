@@ -14,6 +14,11 @@
 struct record_note;
 
 #define NOTE_LEVELS_DOUBTED "levels doubted"
+/* An UPDATE whose answer the recorder's triggers may have changed. */
+#define NOTE_ANSWER_DOUBTED "answer doubted"
+
+/* Is it a note of the recorder under that topic? */
+bool note_is(const struct record_note *note, const char *topic);
 
 enum { DOUBTS_MAX = 64 };
 

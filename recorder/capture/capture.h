@@ -162,6 +162,8 @@ bool capture_can_parse(const struct capture *c, struct span text);
 uint8_t capture_level(const struct capture *c);
 /* A probe record of this session; fills its session.  Nothing where nothing is recorded. */
 void capture_probe(struct capture *c, struct record_probe *probe);
+/* A note of the recorder about a statement of the session. */
+void capture_note_statement(struct capture *c, struct span topic, struct span text, uint32_t number);
 
 /* Of the command being answered, for the code that sends it through a client library: its parameters, packed. */
 void capture_set_params(struct capture *c, struct span params);

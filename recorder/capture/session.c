@@ -209,38 +209,40 @@ void capture_login(void *ctx, const struct wire_login *login)
 		keep_attributes(c, login->attributes);
 }
 
-/* Of the session. */
-void capture_note(struct capture *c, struct span topic, struct span text)
+/* `more`: the name of a number beside the session's; NULL: none. */
+static void emit_session_note(struct capture *c, struct span topic, struct span text, const char *more, uint64_t number)
 {
 	struct record_note note = {.source = SPAN_LIT("recorder"), .topic = topic, .text = text};
 	struct buf data = BUF_INIT;
 	msgpack_packer pk = pack_into(&data);
 
-	msgpack_pack_map(&pk, 1);
+	msgpack_pack_map(&pk, more ? 2 : 1);
 	pack_str(&pk, SPAN_LIT("session"));
 	pack_uint(&pk, c->id);
+	if (more) {
+		pack_str(&pk, span_str(more));
+		pack_uint(&pk, number);
+	}
 	note.data = buf_span(&data);
 	trace_emit_note(c->worker->producer, &note);
 	buf_release(&data);
 }
 
+/* Of the session. */
+void capture_note(struct capture *c, struct span topic, struct span text)
+{
+	emit_session_note(c, topic, text, NULL, 0);
+}
+
+void capture_note_statement(struct capture *c, struct span topic, struct span text, uint32_t number)
+{
+	emit_session_note(c, topic, text, "statement", number);
+}
+
 /* An error that answers no statement, as a note with its code. */
 void capture_note_error(struct capture *c, struct span topic, const struct wire_reply *reply)
 {
-	struct record_note note = {.source = SPAN_LIT("recorder"),
-		.topic = topic,
-		.text = secrets_message(c, reply->error, reply->message)};
-	struct buf data = BUF_INIT;
-	msgpack_packer pk = pack_into(&data);
-
-	msgpack_pack_map(&pk, 2);
-	pack_str(&pk, SPAN_LIT("session"));
-	pack_uint(&pk, c->id);
-	pack_str(&pk, SPAN_LIT("error"));
-	pack_uint(&pk, reply->error);
-	note.data = buf_span(&data);
-	trace_emit_note(c->worker->producer, &note);
-	buf_release(&data);
+	emit_session_note(c, topic, secrets_message(c, reply->error, reply->message), "error", reply->error);
 }
 
 void capture_authenticated(void *ctx, const struct wire_reply *reply)

@@ -86,6 +86,14 @@ static void plan_ignore(struct planner *p, const struct sql_update *update)
 	p->plan->vague = !p->plan->skips;
 }
 
+/* Has it a condition that may be an error to a server without triggers? */
+static bool may_convert(struct planner *p, const struct sql_update *update)
+{
+	const struct sql_table_ref *ref = plan_only_table(update->tables);
+
+	return ref && update->where && !(update->flags & SQL_DML_IGNORE) && plan_find(p, &ref->u.name.table);
+}
+
 static void note_table(void *ctx, const struct sql_table_name *name,
 	const struct sql_table_ref *ref, enum sql_access_kind access)
 {
@@ -325,6 +333,7 @@ static void plan_parsed(struct planner *p)
 		plan->passes = true;
 		plan->tells_id = plan_sets_id(stmt->u.update->set);
 		plan_ignore(p, stmt->u.update);
+		plan->converts = may_convert(p, stmt->u.update);
 		if (!stmt->u.update->with &&
 			(!(stmt->u.update->flags & SQL_DML_IGNORE) || plan->skips))
 			plan_condition(p,

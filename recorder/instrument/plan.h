@@ -109,6 +109,8 @@ struct stmt_plan {
 	/* Its OK tells the x of LAST_INSERT_ID(x), which it calls for each row that it updates; but a
 	 * trigger makes the server forget that. */
 	bool tells_id;
+	/* An UPDATE of one prepared table with a condition, without IGNORE: triggers may change its answer. */
+	bool converts;
 	bool upserts; /* ON DUPLICATE KEY UPDATE: a row that it changes counts twice */
 	bool auto_key; /* ... of an INSERT: the key of its table is AUTO_INCREMENT */
 	bool cuts;    /* sets sql_select_limit: from then on SELECT may leave rows out */

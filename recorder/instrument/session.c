@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "trace/doubts.h"
+
 enum {
 	TEMPORARY_MAX = 16 * 1024, /* bytes of names of temporary tables */
 	NAMED_MAX = 64 * 1024,     /* ... of statements that were prepared by text */
@@ -235,6 +237,16 @@ static void take_beside(struct instrument_session *s)
 		s->plan.predicate_of ? buf_span(&s->beside_predicate) : SPAN_NONE;
 }
 
+/* A BEFORE UPDATE trigger reads NEW of the keys, so MariaDB takes them for changed and collects the rows of a scan
+ * by a key first, outside of strict mode: what is an error without triggers is a warning. */
+static void note_changed_answer(struct instrument_session *s, struct capture *capture, const struct instrument_outcome *outcome)
+{
+	if (!outcome->ok || !outcome->warnings || !s->plan.converts || s->options.flavour != SQL_MARIADB)
+		return;
+	capture_note_statement(capture, SPAN_LIT(NOTE_ANSWER_DOUBTED),
+		SPAN_LIT("in strict mode the server may refuse this UPDATE where it has no triggers"), s->stmt.number);
+}
+
 void instrument_end(struct instrument_session *s, struct capture *capture,
 	const struct instrument_outcome *outcome)
 {
@@ -246,6 +258,7 @@ void instrument_end(struct instrument_session *s, struct capture *capture,
 		note_temporary(s);
 		note_named(s);
 	}
+	note_changed_answer(s, capture, outcome);
 	/* Outside of a transaction each of its statements is one. */
 	if (ok && s->plan.calls && capture->txn.open)
 		s->plan.vague = false;
@@ -275,5 +288,5 @@ void instrument_end(struct instrument_session *s, struct capture *capture,
 	} else if (s->plan.writes) {
 		instrument_write_failed(s);
 	}
-	s->plan.writes = s->plan.diagnostics = s->plan.reads = false;
+	s->plan.writes = s->plan.diagnostics = s->plan.reads = s->plan.converts = false;
 }

@@ -58,11 +58,11 @@ def test_json_follows_its_schema():
     jsonschema.validate(data, SCHEMA)
 
 
-def answered(name, answer, column="int(11)", *options, note=None):
+def answered(name, answer, column="int(11)", *options, note=None, source="user", mode="STRICT_TRANS_TABLES"):
     """A trace of one SELECT with this answer, for the oracle that executes it again."""
     t = tracefile.Trace()
     t.add("server", 0, node="n1", version="10.11.6-MariaDB", flavour="mariadb", variables={
-        "autocommit": "ON", "tx_isolation": "REPEATABLE-READ", "sql_mode": "STRICT_TRANS_TABLES",
+        "autocommit": "ON", "tx_isolation": "REPEATABLE-READ", "sql_mode": mode,
         "character_set_server": "latin1", "collation_server": "latin1_swedish_ci",
         "lower_case_table_names": "0", "innodb_snapshot_isolation": "OFF"})
     t.add("schema", 0, table=1, node="n1", database="d", name="t", primary_key=[0], keys=[],
@@ -76,7 +76,7 @@ def answered(name, answer, column="int(11)", *options, note=None):
     t.add("txn", 150, session=1, txn=1, event=1, number=1, level=3, outcome=1, reason="autocommit")
     t.add("session", 200, session=1, event=1)
     if note:
-        t.add("note", 210, source="user", topic=note[0], text=note[1])
+        t.add("note", 210, source=source, topic=note[0], text=note[1])
     path = scratch(name)
     t.write(path)
     return isotrace("check", "--oracle=mvcc", *options, path)
@@ -102,6 +102,17 @@ def test_sessions_that_were_not_recorded_are_no_violation():
     got = answered("stranger.itr", [1, 11], "int(11)", "--all-sessions").expect(1)
     assert "wrong-result" in got.out and "suspicion" not in got.out, got.out
     answered("stranger.itr", [1, 11], note=("sessions", "all")).expect(1)
+
+
+def test_answers_that_triggers_may_have_changed_are_counted():
+    """In strict mode alone, and where the recorder itself says so."""
+    note, said = ("answer doubted", "x"), "1 UPDATE that succeeded with warnings may have done so"
+    assert said in answered("doubt.itr", [1, 10], note=note, source="recorder").expect(0).out
+    assert said not in answered("doubt.itr", [1, 10], note=note).expect(0).out
+    assert said not in answered("doubt.itr", [1, 10], note=note, source="recorder", mode="").expect(0).out
+    data = answered("doubt.itr", [1, 10], "int(11)", "--format=json", note=note, source="recorder").json()
+    jsonschema.validate(data, SCHEMA)
+    assert data["coverage"]["answers_doubted"] == 1, data["coverage"]
 
 
 def test_the_witness_is_what_the_trace_says():

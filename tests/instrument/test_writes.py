@@ -410,4 +410,25 @@ def stored_functions():
         prepare("it", command="unprepare")
 
 
+@test
+def answers_that_triggers_change():
+    """an UPDATE that succeeds with warnings because of our triggers is noted, and counted; others are not"""
+    changed = "update word set w = w + 1 where id > 0 and k > 5"
+    sql(TABLES)
+    sql("create table word (id int primary key, k varchar(10), w int, key (k)); "
+        "insert into word values (1, '1', 0), (2, '9x', 0)", database="it")
+    maria = RELEASE.startswith("mariadb")
+    for mode in ("trigger", "select"):
+        prepare("--quiet", "--mode=" + mode, "it.word")
+        _, got, verdict = recorded(lambda port: sql(
+            "update word set w = 1 where id = 1; update ignore word set w = w + 1 where id > 0 and k > 5; %s" %
+            (changed if maria else "update word set w = 2 where id = 2"), port=port, database="it"), "it", mode=mode)
+        notes = [r["data"]["statement"] for r in got if r["kind"] == "note" and r["topic"] == "answer doubted"]
+        stmts = [r["number"] for r in got if r["kind"] == "stmt" and r["text"] == changed and r["warnings"] and not r["error"]]
+        assert notes == stmts and len(notes) == maria, (mode, notes, stmts)
+        assert verdict["coverage"].get("answers_doubted", 0) == maria, (mode, verdict["coverage"])
+        assert not violations(verdict), violations(verdict)
+        prepare("it", command="unprepare")
+
+
 sys.exit(main())

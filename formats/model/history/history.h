@@ -262,6 +262,7 @@ struct history_counts {
 	uint64_t txns_mixed;               /* perhaps several transactions */
 	uint64_t txns_holed;               /* ... of them, because statements of theirs are lost */
 	uint64_t out_of_place;             /* statements whose records came out of session order */
+	uint64_t answers_doubted;          /* UPDATEs whose answer triggers of the recorder may have changed */
 };
 
 struct history {

@@ -684,6 +684,7 @@ static bool take_note(struct loader *loader, struct mp *mp, uint32_t left)
 	if (!record_note_read(mp, left, &record))
 		return false;
 	doubts_take(&loader->doubts, &record);
+	loader->history->counts.answers_doubted += !loader->context && note_is(&record, NOTE_ANSWER_DOUBTED);
 	return true;
 }
 
