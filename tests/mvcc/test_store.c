@@ -425,6 +425,49 @@ START_TEST(recent_rows_are_those_that_can_still_change)
 }
 END_TEST
 
-UNIT_MAIN("mvcc_store", dead_records_are_put_aside, views_see_what_whole_copies_hold, a_key_update_is_another_record,
+/* A search that tries an INSERT in many ways makes one record of it, and not one for each way. */
+START_TEST(what_was_taken_back_is_made_once)
+{
+	const uint32_t column = 0;
+	struct store_record *made;
+	struct store_path *path;
+	struct world w;
+	size_t mark;
+
+	world_open(&w);
+	path = store_path(&w.store, w.table, &column, 1);
+	w.store.event = 1;
+	mark = w.store.trail.count;
+	write_value(&w, 1, 5, 1);
+	made = record_of(&w, 5);
+	store_commit(&w.store, 1, 1);
+	store_lock(&w.store, 2, 1, made, STORE_LOCK_X);
+	for (int way = 0; way < 10; way++) {
+		trail_undo(&w.store.trail, mark);
+		ck_assert_uint_eq(w.table->count, 0);
+		ck_assert_ptr_null(made->newest);
+		ck_assert_ptr_null(made->locks);
+		/* Other rows may come before it in another way. */
+		for (int key = 0; key < way % 3; key++)
+			write_value(&w, 1, key, 2);
+		write_value(&w, 1, 5, way);
+		ck_assert_ptr_eq(record_of(&w, 5), made);
+		ck_assert_ptr_eq(w.table->records[made->id], made);
+		ck_assert_ptr_null(made->newest->previous);
+		ck_assert_int_eq(value_of(store_current(&w.store, made, 1)), way);
+	}
+	ck_assert_uint_eq(path->entry_count, 3); /* 0, 1 and 5 */
+	ck_assert_uint_eq(w.table->recent_count, 3);
+	/* What is not there is not brought back with what was put aside. */
+	trail_undo(&w.store.trail, mark);
+	store_restore(&w.store);
+	ck_assert_uint_eq(w.table->count, 0);
+	ck_assert_ptr_null(store_find(&w.store, w.table, (struct eval_value[2]){eval_int(5), EVAL_NULL_VALUE}));
+	world_close(&w);
+}
+END_TEST
+
+UNIT_MAIN("mvcc_store", dead_records_are_put_aside, what_was_taken_back_is_made_once,
+	views_see_what_whole_copies_hold, a_key_update_is_another_record,
 	only_certain_locks_are_kept, savepoints_are_found_by_name, lists_of_the_past_stay_short,
 	recent_rows_are_those_that_can_still_change)

@@ -69,17 +69,22 @@ static void number_records(struct store_table *table)
 	}
 }
 
-static void put_aside(struct store_table *table, struct store_record *record)
+void store_remember(struct store_table *table, struct store_record *record)
 {
 	uint32_t *slot = map_at(&table->purged_by_key, record->key_hash);
 
-	record->id = STORE_NONE;
 	/* It was here before, or another key has the same hash: that one is not found any more and made anew. */
 	if (*slot != MAP_NONE && table->purged[*slot] == record)
 		return;
 	MEM_RESERVE(table->purged, table->purged_count + 1u, table->purged_capacity);
 	*slot = table->purged_count;
 	table->purged[table->purged_count++] = record;
+}
+
+static void put_aside(struct store_table *table, struct store_record *record)
+{
+	record->id = STORE_NONE;
+	store_remember(table, record);
 }
 
 static void drop_touches(const struct store *store, const struct purge_limits *limits, struct store_table *table)
@@ -191,8 +196,15 @@ static void restore_table(struct store *store, struct store_table *table)
 	struct store_record **records = mem_realloc(NULL, (size_t)old_count + table->purged_count, sizeof(struct store_record *));
 
 	for (uint32_t i = 0; i < table->purged_count; i++) {
-		if (is_aside(table, table->purged[i]) && !is_replaced(table, table->purged[i]))
-			records[back++] = table->purged[i];
+		struct store_record *record = table->purged[i];
+
+		/* One without versions was made in a way that was taken back. */
+		if (record->newest && is_aside(table, record) && !is_replaced(table, record))
+			records[back++] = record;
+	}
+	if (!back) {
+		free(records);
+		return;
 	}
 	if (old_count)
 		memcpy(records + back, table->records, old_count * sizeof(*records));

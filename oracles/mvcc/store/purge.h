@@ -23,7 +23,10 @@ struct purge_limits {
 void store_purge(struct store *store, const struct purge_limits *limits);
 /* Brings back all that was put aside; store_purge() does nothing from then on. */
 void store_restore(struct store *store);
-/* The record of a key that was put aside; NULL: there is none. */
+/* The trail may take back that the record was made: then it is found by its key, as if it were put aside.  A search that
+ * tries many ways would otherwise make a new one in each, and all of them would stay in the access paths. */
+void store_remember(struct store_table *table, struct store_record *record);
+/* The record of a key that was put aside or taken back; NULL: there is none. */
 struct store_record *store_find_purged(const struct store_table *table, uint64_t hash, struct span key);
 void store_purged_release(struct store_table *table);
 

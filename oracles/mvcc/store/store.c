@@ -247,6 +247,8 @@ struct store_record *store_record_for(
 		record->key_hash = hash;
 		if (table->others)
 			copy_versions(store, record, table->others->newest);
+		else if (table->cluster && store->event)
+			store_remember(table, record);
 	}
 	add_record(store, table, record);
 	return record;

@@ -154,7 +154,7 @@ struct store_table {
 	size_t recent_capacity;
 	struct store_path *paths;          /* by other columns (access_path.h) */
 	uint32_t path_count;
-	struct store_record **purged; /* put aside, and some that came back (purge.h) */
+	struct store_record **purged; /* put aside or taken back, and those that may be; some are in the table (purge.h) */
 	uint32_t purged_count;
 	size_t purged_capacity;
 	struct map purged_by_key; /* of key_hash to number in `purged` */
