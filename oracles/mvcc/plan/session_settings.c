@@ -518,10 +518,11 @@ static bool set_limit(const struct mvcc *m, struct session_settings *s, const st
 	return is_default(value) || word.ptr;
 }
 
+/* Not GMT: a server in London calls its zone so when it starts in winter (system_time_zone), and has summer time. */
 static bool is_utc(struct span zone)
 {
 	return span_ieq_str(zone, "UTC") || span_eq_str(zone, "+00:00") || span_eq_str(zone, "-00:00") ||
-	       span_ieq_str(zone, "GMT") || span_ieq_str(zone, "Etc/UTC");
+	       span_ieq_str(zone, "Etc/UTC");
 }
 
 /* Is it the zone that the recorder saw the tables' TIMESTAMPs in, the server's own? */
