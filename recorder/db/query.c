@@ -5,8 +5,6 @@
 
 #include "base/mem.h"
 
-enum { LIBRARY_OUT_OF_MEMORY = 2008 }; /* CR_OUT_OF_MEMORY of the client library */
-
 void db_check_memory(MYSQL *mysql)
 {
 	if (mysql_errno(mysql) == LIBRARY_OUT_OF_MEMORY)

@@ -8,6 +8,15 @@
 #include "base/attr.h"
 #include "base/err.h"
 
+/* Errors of the client library itself (errmsg.h); those of servers are in server/errors.h. */
+enum library_error {
+	LIBRARY_SERVER_GONE = 2006,
+	LIBRARY_OUT_OF_MEMORY = 2008,
+	LIBRARY_SERVER_LOST = 2013,
+	LIBRARY_OUT_OF_SYNC = 2014,
+	LIBRARY_MALFORMED_PACKET = 2027,
+};
+
 /* Ends the program when the client library had no memory, as for memory of our own.  What it did not take
  * of an answer would be there for the next query, and would be taken for that one's. */
 void db_check_memory(MYSQL *mysql);

@@ -261,7 +261,7 @@ static void say_trouble(const struct proxy *proxy, struct trace_writer_stats *to
 			(unsigned long long)now.lost_records);
 	/* While it happens, and once it is over how long it was. */
 	if (now.late_ns && !told->late_ns)
-		proxy->say("the disk is slow: records wait since %llu ms, and are lost if the "
+		proxy->say("the disk is slow: records have waited for %llu ms, and are lost if the "
 			   "recorder is killed now",
 			(unsigned long long)now.late_ns / 1000000u);
 	else if (!now.late_ns && now.late_ns_max > told->late_ns_max)

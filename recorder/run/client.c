@@ -10,14 +10,6 @@
 #include "db/variables.h"
 #include "run/prepared.h"
 
-/* Errors of the library itself that end a connection (errmsg.h). */
-enum {
-	CLIENT_SERVER_GONE = 2006,
-	CLIENT_SERVER_LOST = 2013,
-	CLIENT_OUT_OF_SYNC = 2014,
-	CLIENT_MALFORMED_PACKET = 2027,
-};
-
 /* ---- connecting ---- */
 
 static MYSQL *dial(const struct run_target *target, struct err *err)
@@ -336,8 +328,8 @@ static void tell_reply(struct client *c, bool rows)
 
 static bool is_lost(unsigned error)
 {
-	return error == CLIENT_SERVER_GONE || error == CLIENT_SERVER_LOST ||
-	       error == CLIENT_MALFORMED_PACKET || error == CLIENT_OUT_OF_SYNC;
+	return error == LIBRARY_SERVER_GONE || error == LIBRARY_SERVER_LOST ||
+	       error == LIBRARY_MALFORMED_PACKET || error == LIBRARY_OUT_OF_SYNC;
 }
 
 void client_tell_error(struct client *c, unsigned error, const char *sqlstate, const char *message)
@@ -357,7 +349,7 @@ void client_tell_error(struct client *c, unsigned error, const char *sqlstate, c
 		reply.message = span_str(c->message);
 	}
 	capture_sink.reply(&c->capture, &c->command, &reply);
-	if (error == CLIENT_SERVER_GONE || error == CLIENT_SERVER_LOST)
+	if (error == LIBRARY_SERVER_GONE || error == LIBRARY_SERVER_LOST)
 		capture_server_ended(&c->capture, CLOSE_SERVER_CLOSED);
 }
 
@@ -568,7 +560,7 @@ void client_abandon(struct client *c, const char *reason)
 	if (c->state != CLIENT_IDLE) {
 		c->command.end_at = clock_mono_ns();
 		snprintf(c->message, sizeof(c->message), "%s", reason);
-		c->error = CLIENT_SERVER_LOST;
+		c->error = LIBRARY_SERVER_LOST;
 		capture_sink.reply(&c->capture, &c->command, &reply);
 		/* The call that is under way must end before the handle can be freed. */
 		shutdown(mysql_get_socket(c->mysql), SHUT_RDWR);
