@@ -61,8 +61,10 @@ extern const char *const output_when_words[];
 		.help = "colour the text: auto (on a terminal, unless NO_COLOR is set), always "   \
 			"or "                                                                      \
 			"never"},                                                                  \
+	PROGRESS_OPTION(struct_type, member.progress)
+#define PROGRESS_OPTION(struct_type, member)                                                       \
 	{                                                                                          \
-		.name = "progress", OPTION_CHOICE(struct_type, member.progress),                   \
+		.name = "progress", OPTION_CHOICE(struct_type, member),                            \
 		.choices = output_when_words, .flags = OPTION_OPTIONAL, .bare = "always",          \
 		.preset = "auto", .argument = "WHEN",                                              \
 		.help = "draw a progress bar on standard error: auto (on a terminal), always or "  \

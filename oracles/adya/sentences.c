@@ -256,7 +256,7 @@ static void rw_edge(struct finding_edge *out, struct arena *arena, const struct 
 			SPAN_ARG(later)));
 }
 
-static struct span say_predicate(
+struct span say_predicate(
 	struct arena *arena, const struct history *history, const struct history_predicate *p)
 {
 	struct span text = history_bytes(history, p->text);

@@ -27,6 +27,9 @@ struct span say_stmt(struct arena *arena, const struct history *history, uint32_
 /* A predicate at the version it saw of a row: "tests [v > 5] on shop.stock(5) at version v3". */
 struct span say_looked(struct arena *arena, const struct history *history,
 	const struct history_predicate *predicate, uint32_t version);
+/* The condition that it tests, fit to be printed. */
+struct span say_predicate(
+	struct arena *arena, const struct history *history, const struct history_predicate *predicate);
 /* One step of a cycle, its sentence included. */
 void say_edge(struct finding_edge *out, struct arena *arena, const struct history *history,
 	const struct dependencies *dependencies, const struct cycle_step *step);

@@ -254,36 +254,85 @@ static struct span inside_of(struct span comment)
 	return trim(span_of(comment.ptr + (comment.ptr[0] == '#' ? 1 : 2), comment.len - (comment.ptr[0] == '#' ? 1 : 2)));
 }
 
-void statement_tag(struct buf *out, struct span text)
+/* The next comment at or after *at that is not part of the statement: what is in it.  SPAN_NONE: there is none. */
+static struct span next_comment(struct span text, size_t *at)
 {
-	size_t begin = out->len;
-
-	for (size_t i = 0; i < text.len;) {
-		size_t len = 0, before = out->len;
+	while (*at < text.len) {
+		size_t begin = *at, len;
 		struct span inside;
 		bool open;
 
-		if (raw_is_quote(text.ptr[i])) {
-			len = raw_quoted(text, i);
-			i += len ? len : text.len - i;
+		if (raw_is_quote(text.ptr[begin])) {
+			len = raw_quoted(text, begin);
+			*at += len ? len : text.len - begin;
 			continue;
 		}
-		len = raw_comment(text, i, &open);
-		if (!len) {
-			i++;
+		len = raw_comment(text, begin, &open);
+		*at += len ? len : 1;
+		if (!len)
 			continue;
-		}
-		inside = inside_of(span_of(text.ptr + i, len));
+		inside = inside_of(span_of(text.ptr + begin, len));
 		/* Hints to the optimizer are part of the statement. */
-		if (!raw_comment_is_executed(text, i) && inside.len && inside.ptr[0] != '+') {
-			buf_add_str(out, out->len > begin ? "; " : "");
-			if (!add_pairs(out, inside))
-				add_words(out, inside);
-			if (out->len == before + (before > begin ? 2 : 0))
-				out->len = before;
-		}
-		i += len;
+		if (!raw_comment_is_executed(text, begin) && inside.len && inside.ptr[0] != '+')
+			return inside;
+	}
+	return SPAN_NONE;
+}
+
+void statement_tag(struct buf *out, struct span text)
+{
+	size_t begin = out->len, at = 0;
+	struct span inside;
+
+	while ((inside = next_comment(text, &at)).ptr) {
+		size_t before = out->len;
+
+		buf_add_str(out, out->len > begin ? "; " : "");
+		if (!add_pairs(out, inside))
+			add_words(out, inside);
+		if (out->len == before + (before > begin ? 2 : 0))
+			out->len = before;
 	}
 	if (out->data)
 		out->data[out->len] = '\0';
+}
+
+/* ---- requests ---- */
+
+/* W3C Trace Context, "traceparent Header": version, trace, parent and flags, as 2, 32, 16 and 2 hexadecimal digits. */
+enum { TRACEPARENT_LEN = 2 + 1 + 32 + 1 + 16 + 1 + 2 };
+
+static bool is_traceparent(struct span s)
+{
+	if (s.len < TRACEPARENT_LEN)
+		return false;
+	for (size_t i = 0; i < TRACEPARENT_LEN; i++) {
+		bool dash = i == 2 || i == 2 + 1 + 32 || i == 2 + 1 + 32 + 1 + 16;
+
+		if (dash ? s.ptr[i] != '-' : char_hex_value(s.ptr[i]) < 0)
+			return false;
+	}
+	return true;
+}
+
+struct span statement_traceparent(struct span text)
+{
+	static const char key[] = "traceparent";
+	struct span inside;
+	size_t at = 0;
+
+	while ((inside = next_comment(text, &at)).ptr) {
+		for (size_t i = 0; i + sizeof(key) - 1 < inside.len; i++) {
+			struct span rest = span_of(inside.ptr + i, inside.len - i);
+
+			if (!span_ieq_str(span_of(rest.ptr, sizeof(key) - 1), key))
+				continue;
+			rest = span_of(rest.ptr + sizeof(key) - 1, rest.len - (sizeof(key) - 1));
+			while (rest.len && strchr("= :'\"\\", rest.ptr[0]) && rest.ptr[0])
+				rest = span_of(rest.ptr + 1, rest.len - 1);
+			if (is_traceparent(rest))
+				return span_of(rest.ptr, TRACEPARENT_LEN);
+		}
+	}
+	return SPAN_NONE;
 }

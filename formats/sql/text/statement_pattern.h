@@ -17,5 +17,8 @@ void statement_pattern(struct buf *out, struct span text, struct text_dialect di
 /* What the comments say about where it comes from: "shop.views.buy", "controller=cart, action=add"; nothing where
  * there are none.  What differs with each call, as the number of a request, is left out. */
 void statement_tag(struct buf *out, struct span text);
+/* The request that a comment says it belongs to (traceparent of W3C Trace Context, as sqlcommenter and
+ * OpenTelemetry write it); in the text.  SPAN_NONE: none does. */
+struct span statement_traceparent(struct span text);
 
 #endif
