@@ -26,7 +26,7 @@ function statementsTable(trace, finding) {
       const wrong = answer && answer.session === s.session && answer.statement === s.number;
       return el("tr", { class: wrong ? "witness wrong" : step ? "witness" : "" },
         el("td", { class: "num" }, duration(s.begin - start)), el("td", { class: "who" }, el("b", null, s.txn), el("span", { class: "soft" }, ` session ${s.session}`)),
-        el("td", null, el("code", null, s.sql || "")),
+        el("td", null, el("code", null, s.sql || ""), s.traceparent ? el("div", { class: "soft" }, `request ${s.traceparent.split("-")[1]}`) : null),
         el("td", null, wrong
           ? el("ul", { class: "rows" }, ...answer.got.map((r) => el("li", { class: r.odd ? "wrong" : "" }, r.odd ? el("span", { class: "sign" }, "✗ ") : null, el("code", null, r.row))), answer.got_count ? null : el("li", { class: "wrong" }, "no row"))
           : el("code", null, s.answer || "")),

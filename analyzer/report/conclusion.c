@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "sql/text/statement_pattern.h"
 #include "trace/record.h"
 #include "values/levels.h"
 
@@ -212,6 +213,8 @@ static void edge_json(struct json *json, const struct finding_edge *edge)
 
 static void step_json(struct json *json, const struct finding_step *step)
 {
+	struct span request = step->text.ptr ? statement_traceparent(step->text) : SPAN_NONE;
+
 	json_begin_object(json);
 	string_json(json, "transaction", step->transaction);
 	uint_json(json, "session", step->session);
@@ -219,6 +222,8 @@ static void step_json(struct json *json, const struct finding_step *step)
 	uint_json(json, "begin_ns", step->begin_ns);
 	uint_json(json, "end_ns", step->end_ns);
 	string_json(json, "sql", step->text);
+	if (request.ptr)
+		string_json(json, "traceparent", request);
 	if (step->error)
 		uint_json(json, "error", step->error);
 	string_json(json, "what", step->what);

@@ -135,6 +135,38 @@ def test_statements_are_the_records():
     assert by_name[1, 11]["traceparent"] is None and by_name[1, 6]["traceparent"] is None
 
 
+def test_findings_name_the_request():
+    """... of each statement of a witness whose comment has one."""
+    t = tracefile.Trace()
+    t.add("server", 0, node="n1", version="10.11.6-MariaDB", flavour="mariadb", variables={})
+    t.add("schema", 0, table=1, node="n1", database="shop", name="stock",
+          columns=[["id", "int(11)", False, None, None, None, None], ["n", "int(11)", True, None, None, None, None]],
+          primary_key=[0])
+    for session in (1, 2):
+        t.add("session", 100, session=session, event=0, node="n1", user="anna", database="shop", thread=session)
+    at = 1000
+    for number, what in enumerate(("begin", "read", "write", "commit"), 1):
+        for session in (1, 2):
+            text = {"read": f"select n from stock where id=1 /*traceparent='{PARENT}'*/" if session == 2 else
+                            "select n from stock where id=1",
+                    "write": "update stock set n=n+1 where id=1"}.get(what, what)
+            at += 200
+            t.stmt(session, number, text, at, txn=session, rows=[[10]] if what == "read" else None,
+                   affected=int(what == "write"))
+            if what in ("read", "write"):
+                row = [1, 100, None, [1, 10]] if what == "read" else [1, 100 + session, 99 + session, [1, 10 + session], 2]
+                t.add("probe", at + 150, session=session, number=number, txn=session, probe=6 if what == "read" else 7,
+                      table=1, exact=True, read_kind=1 if what == "read" else 2, rows=[row])
+            if what in ("begin", "commit"):
+                t.add("txn", at + 150, session=session, txn=session, event=int(what == "commit"), number=number, level=3,
+                      outcome=int(what == "commit"), begin=tracefile.MONO + 1000_000)
+    path = scratch("request.itr")
+    t.write(path)
+    found = isotrace("check", "--format=json", "--contract=adya", path).json()["findings"]
+    steps = {(s["session"], s["statement"]): s.get("traceparent") for f in found for s in f["steps"]}
+    assert steps.pop((2, 2)) == PARENT and steps and not any(steps.values()), (steps, found)
+
+
 def test_transactions_versions_and_edges_fit_together():
     path = simulated()
     check = isotrace("check", "--format=json", "--examples=1000", path).json()
