@@ -163,7 +163,7 @@ def test_findings_name_the_request():
     path = scratch("request.itr")
     t.write(path)
     found = isotrace("check", "--format=json", "--contract=adya", path).json()["findings"]
-    steps = {(s["session"], s["statement"]): s.get("traceparent") for f in found for s in f["steps"]}
+    steps = {(s["session"], s["statement"]): s.get("traceparent") for f in found for s in f["witness"]["statements"]}
     assert steps.pop((2, 2)) == PARENT and steps and not any(steps.values()), (steps, found)
 
 
