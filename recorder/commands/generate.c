@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "commands/case_options.h"
 #include "commands/connection_options.h"
+#include "commands/grammar_options.h"
 #include "commands/private_server.h"
 #include "commands/recorder_commands.h"
 #include "commands/run_options.h"
@@ -20,6 +21,7 @@ struct generate_command_options {
 	const char *model, *output, *dialect;
 	uint64_t seed, first, count, orders;
 	bool models, print_model, quiet;
+	struct grammar_options grammar;
 	/* A free-running load. */
 	struct connection_options connection;
 	const char *server, *database, *access;
@@ -234,6 +236,7 @@ static enum exit_status generate(const struct command *command, int argc, char *
 	struct generate_command_options o = {.model = "tiny", .dialect = "common", .seed = 1, .count = 1, .orders = 1,
 		.connection = connection_defaults(), .database = "isorec_load", .sessions = 4, .rows = 10000};
 	struct generate_options options = {.seed = 0};
+	struct grammar_files grammar;
 	struct dialect dialect;
 	struct model model;
 	struct made made = {0};
@@ -252,13 +255,24 @@ static enum exit_status generate(const struct command *command, int argc, char *
 		return command_failed(command, &err);
 	if (o.print_model)
 		return print_model(&model);
+	if (o.run && o.grammar.yy)
+		return command_misused(command, "a free-running load is made of a model, not of a grammar");
 	if (o.run)
 		return run_load(command, &o, &model);
+	if (!grammar_files_open(&grammar, &o.grammar, &err))
+		return command_failed(command, &err);
 	if (o.output && !runs_folder(o.output))
 		return EXIT_STATUS_INPUT;
 	options = (struct generate_options){.model = &model, .dialect = &dialect, .seed = o.seed, .orders = o.orders};
+	if (grammar.given) {
+		options.grammar = &grammar.grammar;
+		options.tables = &grammar.tables;
+	}
 	if (!make_all(&o, &options, &made, &err))
-		return command_failed(command, &err);
+		status = command_failed(command, &err);
+	grammar_files_release(&grammar);
+	if (status != EXIT_STATUS_OK)
+		return status;
 	if (o.output && !o.quiet)
 		say_made(&o, &made);
 	return output_finish(EXIT_STATUS_OK);
@@ -285,6 +299,7 @@ static const struct option_def generate_table[] = {
 		OPTION_STRING(struct generate_command_options, dialect),
 		.preset = "common",
 		.help = "SQL of this release, as mariadb-10.11 or mysql-8.0; common: what all of them understand"},
+	GRAMMAR_OPTIONS(struct generate_command_options, grammar),
 	OPTION_HEADING("A free-running load"),
 	{.name = "run",
 		OPTION_FLAG(struct generate_command_options, run),
@@ -357,6 +372,7 @@ static const struct command_example generate_examples[] = {
 	{"generate --model tiny --seed 7 --count 100 -o cases", "a hundred small cases"},
 	{"generate --print-model --model bank > my.model", "a model to change"},
 	{"generate --model my.model --first 17", "one case, to look at"},
+	{"generate --yy my.yy --zz my.zz --count 100 -o cases", "statements from a grammar of RQG"},
 	{"generate --run --model ycsb-sql --sessions 16 --time 30s -P 3306", "a load on a server"},
 	{NULL, NULL},
 };

@@ -12,6 +12,7 @@
 #include "commands/case_options.h"
 #include "commands/case_servers.h"
 #include "commands/connection_options.h"
+#include "commands/grammar_options.h"
 #include "commands/recorder_commands.h"
 #include "commands/run_options.h"
 
@@ -26,6 +27,7 @@ struct hunt_command_options {
 	struct run_timeouts timeouts;
 	int known, reduce;
 	bool here, drop_database;
+	struct grammar_options grammar;
 };
 
 /* ---- servers ---- */
@@ -143,6 +145,7 @@ static enum exit_status hunt_run(const struct command *command, int argc, char *
 		.timeouts = RUN_TIMEOUTS_DEFAULT};
 	struct screen screen = {.live = isatty(1)};
 	struct hunt_options options = {.ctx = &screen};
+	struct grammar_files grammar;
 	struct dialect dialect;
 	struct model model;
 	enum exit_status status;
@@ -163,6 +166,12 @@ static enum exit_status hunt_run(const struct command *command, int argc, char *
 		return command_misused(command, "at most %d servers", HUNT_SERVERS_MAX);
 	if (!runs_folder(o.output))
 		return EXIT_STATUS_INPUT;
+	if (!grammar_files_open(&grammar, &o.grammar, &err))
+		return command_failed(command, &err);
+	if (grammar.given) {
+		options.grammar = &grammar.grammar;
+		options.tables = &grammar.tables;
+	}
 	options.model = &model;
 	options.dialect = &dialect;
 	options.seed = o.seed;
@@ -180,7 +189,9 @@ static enum exit_status hunt_run(const struct command *command, int argc, char *
 	options.run = runs_defaults(&o.connection, &o.timeouts);
 	options.run.target.database = o.database;
 	options.run.drop_database = o.drop_database;
-	return output_finish(hunt_with(command, &options));
+	status = hunt_with(command, &options);
+	grammar_files_release(&grammar);
+	return output_finish(status);
 }
 
 static const struct option_def hunt_table[] = {
@@ -205,6 +216,7 @@ static const struct option_def hunt_table[] = {
 		OPTION_STRING(struct hunt_command_options, dialect),
 		.preset = "that of the server; of several, common",
 		.help = "the SQL that may be used"},
+	GRAMMAR_OPTIONS(struct hunt_command_options, grammar),
 	OPTION_HEADING("How long"),
 	{.name = "time",
 		.argument = "TIME",
@@ -247,6 +259,7 @@ static const struct option_def hunt_table[] = {
 static const struct command_example hunt_examples[] = {
 	{"hunt --server mariadb-11.8 --time 10m -o hunt", "ten minutes on a release"},
 	{"hunt --server mariadb-11.8 --server mysql-9.7 --cases 1000 -o both", "two releases, compared"},
+	{"hunt --server mariadb-10.11 --yy my.yy --zz my.zz --time 1h -o rqg", "statements from a grammar of RQG"},
 	{"hunt --use-server -P 3306 --model wide --time 1h -o mine", "a server that runs already"},
 	{NULL, NULL},
 };

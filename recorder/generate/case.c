@@ -137,13 +137,22 @@ static bool add_nodes(struct gen *g, const struct plan *plan, struct scenario *s
 	return nodes < 2 || add_meta(s, "node", all, err);
 }
 
+/* Which grammar: a digest, as its file may be gone. */
+static const char *grammar_words(struct gen *g, const struct generate_options *o)
+{
+	if (!o->grammar)
+		return "";
+	return text(g, ", grammar %016llx", (unsigned long long)(o->grammar->digest * 31 + o->tables->digest));
+}
+
 static bool add_header(struct gen *g, const struct generate_options *o, uint64_t number, const struct plan *plan,
 	struct scenario *s, struct err *err)
 {
 	unsigned long long seed = o->seed, n = number;
 	struct buf tags = BUF_INIT;
 	bool ok = add_meta(s, "id",
-		o->prefix ? text(g, "%s-%06llu", o->prefix, n) : text(g, "%s-%llu-%06llu", o->model->name, seed, n), err);
+		o->prefix ? text(g, "%s-%06llu", o->prefix, n) :
+			text(g, "%s%s-%llu-%06llu", o->grammar ? "grammar-" : "", o->model->name, seed, n), err);
 
 	for (uint32_t i = 0; i < plan->session_count && ok; i++) {
 		uint32_t index;
@@ -159,8 +168,8 @@ static bool add_header(struct gen *g, const struct generate_options *o, uint64_t
 	}
 	ok = ok && add_levels(g, plan, s, err) && add_nodes(g, plan, s, err) &&
 	     add_meta(s, "generated",
-		     text(g, "model %s, seed %llu, case %llu, orders %llu, dialect %s", o->model->name, seed, n,
-			     (unsigned long long)(o->orders ? o->orders : 1), o->dialect->name), err) &&
+		     text(g, "model %s, seed %llu, case %llu, orders %llu, dialect %s%s", o->model->name, seed, n,
+			     (unsigned long long)(o->orders ? o->orders : 1), o->dialect->name, grammar_words(g, o)), err) &&
 	     add_meta(s, "features", tags.data ? tags.data : "none", err);
 	buf_release(&tags);
 	return ok;
@@ -214,19 +223,27 @@ bool generate_case(const struct generate_options *options, uint64_t number, stru
 {
 	uint64_t orders = options->orders ? options->orders : 1;
 	struct gen g = {.model = options->model, .dialect = options->dialect};
+	struct grammar_case *grammar = NULL;
 	struct plan plan;
 	struct slot *slots;
 	size_t count;
 	bool ok;
 
 	random_seed(&g.random, options->seed, number / orders * 2 + STREAM_PLAN);
-	make_schema(&g);
-	make_plan(&g, &plan);
+	scenario_init(out);
+	if (options->grammar) {
+		grammar = make_grammar_case(&g, options->tables);
+		make_grammar_plan(grammar, options->grammar, &plan);
+		ok = add_grammar_setup(grammar, out, err);
+	} else {
+		make_schema(&g);
+		make_plan(&g, &plan);
+		ok = add_setup(&g, out, err);
+	}
 	random_seed(&g.random, options->seed, number * 2 + STREAM_ORDER);
 	slots = make_order(&g, &plan, (enum order_word)draw_word(&g, FEATURE_ORDER), &count);
-	scenario_init(out);
-	ok = add_header(&g, options, number, &plan, out, err) && add_setup(&g, out, err) &&
-	     add_schedule(out, slots, count, err) && add_final(&g, out, err);
+	ok = ok && add_header(&g, options, number, &plan, out, err) && add_schedule(out, slots, count, err) &&
+	     (grammar ? add_grammar_final(grammar, out, err) : add_final(&g, out, err));
 	if (!ok)
 		scenario_release(out);
 	*tags = g.tags;

@@ -15,7 +15,9 @@
 
 #include "generate/dialect.h"
 #include "scenario/scenario.h"
+#include "workload/grammar.h"
 #include "workload/model.h"
+#include "workload/table_plan.h"
 
 /* What a case has been given: a bit for each word of each feature (case_tag). */
 enum { CASE_TAGS_MAX = 192 };
@@ -26,6 +28,10 @@ struct case_tags {
 
 struct generate_options {
 	const struct model *model;
+	/* NULL: tables and statements are the model's.  Otherwise the tables are the plan's and the statements texts of the
+	 * grammar; the model says how many, at which levels and in which order. */
+	const struct grammar *grammar;
+	const struct table_plan *tables;
 	const struct dialect *dialect;
 	uint64_t seed;
 	uint64_t orders; /* so many cases, one after the other, have the same transactions in different orders; 0: 1 */

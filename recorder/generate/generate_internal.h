@@ -138,8 +138,20 @@ struct plan {
 
 void make_plan(struct gen *g, struct plan *plan);
 void release_plan(struct plan *plan);
+/* The isolation levels of the sessions. */
+void draw_levels(struct gen *g, struct plan *plan);
 /* DDL. */
 const char *make_definition(struct gen *g);
+
+/* ---- grammar_case.c ---- */
+
+struct grammar_case;
+/* The tables of the plan. */
+struct grammar_case *make_grammar_case(struct gen *g, const struct table_plan *plan);
+/* What the sessions send: a transaction for each, of texts of the grammar. */
+void make_grammar_plan(struct grammar_case *c, const struct grammar *grammar, struct plan *plan);
+bool add_grammar_setup(struct grammar_case *c, struct scenario *s, struct err *err) MUST_CHECK;
+bool add_grammar_final(struct grammar_case *c, struct scenario *s, struct err *err) MUST_CHECK;
 
 /* ---- order.c ---- */
 

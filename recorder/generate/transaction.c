@@ -393,7 +393,7 @@ static enum txn_level draw_level(struct gen *g)
 	return levels[draw_word(g, FEATURE_LEVEL)];
 }
 
-static void draw_levels(struct gen *g, struct plan *plan)
+void draw_levels(struct gen *g, struct plan *plan)
 {
 	enum txn_level level = draw_level(g);
 

@@ -72,6 +72,8 @@ static void print_head(const struct hunt_options *o, struct buf *out)
 	for (size_t i = 0; i < model.len; i++)
 		digest = (digest ^ (unsigned char)model.data[i]) * 0x100000001b3u;
 	buf_release(&model);
+	if (o->grammar)
+		digest = (digest * 31 + o->grammar->digest) * 31 + o->tables->digest;
 	buf_printf(out, "hunt 1 model %s %016" PRIx64 " seed %" PRIu64 " orders %" PRIu64 " dialect %s servers", o->model->name,
 		digest, o->seed, o->orders, o->dialect->name);
 	for (size_t i = 0; i < o->server_count; i++)

@@ -29,6 +29,8 @@ enum hunt_known { HUNT_KNOWN_HIDE, HUNT_KNOWN_COUNT, HUNT_KNOWN_SHOW };
 
 struct hunt_options {
 	const struct model *model;
+	const struct grammar *grammar; /* NULL: statements and tables are the model's */
+	const struct table_plan *tables;
 	const struct dialect *dialect;
 	uint64_t seed, orders, cases; /* cases 0: no end */
 	uint64_t time_ns;             /* 0: no end */

@@ -368,7 +368,7 @@ static bool do_server(struct worker *w, size_t i, struct scenario *s, struct sid
 static void do_case(struct worker *w, uint64_t number, int out)
 {
 	const struct hunt_options *o = w->options;
-	struct generate_options generate = {.model = o->model, .dialect = o->dialect, .seed = o->seed, .orders = o->orders};
+	struct generate_options generate = {.model = o->model, .grammar = o->grammar, .tables = o->tables, .dialect = o->dialect, .seed = o->seed, .orders = o->orders};
 	struct side *sides = mem_zero(o->server_count, sizeof(*sides));
 	uint64_t begin = clock_mono_ns();
 	struct case_tags tags;

@@ -121,6 +121,31 @@ def test_another_hunt_in_the_folder_is_refused():
     assert "another model, seed, dialect or servers" in out, out
 
 
+def manual_grammar():
+    """The grammar and the tables that the manual shows."""
+    top = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+    with open(os.path.join(top, "docs", "grammars.md"), encoding="utf-8") as file:
+        blocks = [re.sub("^    ", "", block, flags=re.M) for block in re.findall(r"(?:^    .*\n|^\n)+", file.read(), re.M)]
+    for name, words in (("my.yy", "query:"), ("my.zz", "$tables =")):
+        with open(folder(name), "w", encoding="utf-8") as out:
+            out.write(next(block for block in blocks if words in block))
+    return ["--yy", folder("my.yy"), "--zz", folder("my.zz"), "--model=default"]
+
+
+def test_grammar_of_the_manual():
+    grammar = manual_grammar()
+    out = hunt("grammar", "--cases=12", *grammar)
+    assert "groups: 0 new" in out and int(re.search(r"([\d,]+) statements in", out)[1].replace(",", "")) > 40, out
+    assert float(re.search(r"decided ([\d.]+) %", out)[1]) >= 90, out
+    made = [subprocess.run([ISOREC, "generate", "--count=5", "--first=3", *grammar], capture_output=True, check=True).stdout
+            for _ in range(2)]
+    assert made[0] == made[1], made
+    assert b"update table" in made[0].lower() and b"col_varchar_10_key" in made[0]
+    with open(folder("my.yy"), "a", encoding="utf-8") as file:
+        file.write("more: SELECT 1 ;\n")
+    assert "another model, seed, dialect or servers" in hunt("grammar", "--cases=13", *grammar, status=(2,))
+
+
 def test_killed_hunts_lose_nothing():
     for _ in range(3):
         child = subprocess.Popen(command("killed", "--cases=60", "--seed=5"), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
