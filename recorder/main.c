@@ -6,6 +6,7 @@
 #include "commands/recorder_commands.h"
 
 static const struct command *const commands[] = {
+	&binlog_command,
 	&corpus_command,
 	&generate_command,
 	&hunt_command,

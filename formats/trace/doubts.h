@@ -16,6 +16,8 @@ struct record_note;
 #define NOTE_LEVELS_DOUBTED "levels doubted"
 /* An UPDATE whose answer the recorder's triggers may have changed. */
 #define NOTE_ANSWER_DOUBTED "answer doubted"
+/* Something of a binary log is missing: which, in the text. */
+#define NOTE_BINLOG_GAP "binlog gap"
 
 /* Is it a note of the recorder under that topic? */
 bool note_is(const struct record_note *note, const char *topic);

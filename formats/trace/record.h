@@ -68,6 +68,10 @@ enum { RECORD_KIND_COUNT = 14 };
 #define WRITERS_ALL          "all"
 #define WRITERS_SOME         "some"
 enum { VERSION_TAG_SHIFT = 52 };
+/* Where writes are told by the binary log: its rows come in the order of commits, and what a row overwrote
+ * is the row that came before it. */
+#define EVIDENCE_VARIABLE "isorec_evidence"
+#define EVIDENCE_BINLOG   "binlog"
 /* Of a server that has enabled events: their number.  They write in no session that is recorded. */
 #define EVENTS_VARIABLE "isorec_events"
 /* The primary key that it gives to tables without one; its trigger fills it. */

@@ -173,10 +173,26 @@ static const char *weighed_words(const struct adya *a)
 
 /* ---- lost versions ---- */
 
+/* Who shows it: the version's writer, or, where no write is known, who overwrote it. */
+static uint32_t txn_that_shows(const struct history *h, uint32_t version)
+{
+	const struct history_object *o = &h->objects[h->versions[version].object];
+
+	if (h->versions[version].txn != HISTORY_NONE)
+		return h->versions[version].txn;
+	for (uint32_t i = 0; i < o->order_count; i++) {
+		const struct history_version *later = &h->versions[h->order[o->first_order + i]];
+
+		if (later->previous == version && later->txn != HISTORY_NONE)
+			return later->txn;
+	}
+	return HISTORY_NONE;
+}
+
 static void add_lost(struct adya *a, uint32_t version, const char *explanation)
 {
 	struct witness witness = {.history = a->history, .arena = &a->verdict->arena};
-	uint32_t txn = a->history->versions[version].txn;
+	uint32_t txn = txn_that_shows(a->history, version);
 	uint8_t level = txn == HISTORY_NONE ? LEVEL_UNKNOWN : a->history->txns[txn].level;
 	const char *rule;
 	enum severity severity =

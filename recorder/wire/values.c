@@ -450,6 +450,20 @@ void values_pack_text(struct buf *out, const struct wire_column *column, struct 
 		pack_nil(&pk);
 }
 
+void values_pack_bytes(struct buf *out, enum value_type type, struct span s, const struct values_limits *limits)
+{
+	msgpack_packer pk = pack_into(out);
+
+	if (s.len > limits->value_keep_max)
+		pack_cut(&pk, s, s.len, siphash_digest(s.ptr, s.len));
+	else if (type == VALUE_TEXT)
+		pack_str(&pk, s);
+	else if (type == VALUE_BYTES)
+		pack_bin(&pk, s);
+	else
+		pack_ext(&pk, (int8_t)type, s);
+}
+
 void values_pack_columns(struct buf *out, const struct wire_columns *columns,
 	void (*edit)(void *ctx, struct wire_column_names *names), void *ctx)
 {

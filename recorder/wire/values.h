@@ -3,6 +3,7 @@
 #ifndef WIRE_VALUES_H
 #define WIRE_VALUES_H
 
+#include "trace/value.h"
 #include "wire/params.h"
 #include "wire/reply.h"
 
@@ -24,6 +25,8 @@ bool values_pack_row(struct buf *out, const struct wire_columns *columns, struct
 /* One value of the text protocol; SPAN_NONE is NULL. */
 void values_pack_text(struct buf *out, const struct wire_column *column, struct span s,
 	const struct values_limits *limits);
+/* Bytes of the type (a text, a binary string, JSON, a geometry), cut where they are too long. */
+void values_pack_bytes(struct buf *out, enum value_type type, struct span s, const struct values_limits *limits);
 /* One parameter. */
 void values_pack_param(
 	struct buf *out, const struct wire_param *param, const struct values_limits *limits);

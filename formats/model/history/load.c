@@ -17,6 +17,7 @@
 #include "model/history/decode.h"
 #include "model/history/foreign_key_cascade.h"
 #include "model/history/probe_group.h"
+#include "model/history/image_chain.h"
 #include "model/history/read_ahead.h"
 #include "model/history/source.h"
 #include "model/history/table_contents.h"
@@ -52,6 +53,7 @@ struct loader {
 	struct pages *pages; /* for it; NULL: none */
 	uint64_t lost_records, removed_records;
 	struct doubts doubts;
+	struct image_chain chain;
 };
 
 /* ---- operations from probe rows ---- */
@@ -76,13 +78,19 @@ static bool is_rekey(const struct probe_row *row)
 static void row_delete(struct loader *loader, const struct batch_row *b)
 {
 	struct history_op op = b->op;
+	uint32_t previous = b->previous;
 
+	if (loader->chain.on)
+		previous = image_chain_previous(
+			&loader->chain, &loader->build, op.object, b->row.old_image, false);
 	if (op.version == HISTORY_NONE)
 		op.version = build_dead(&loader->build, op.object);
 	else
 		loader->history->versions[op.version].flags |= HISTORY_VERSION_DEAD;
-	row_image(loader, b->previous, b->row.old_image);
-	build_write(&loader->build, &op, b->previous);
+	row_image(loader, previous, b->row.old_image);
+	build_write(&loader->build, &op, previous);
+	if (loader->chain.on)
+		image_chain_left(&loader->chain, op.object, op.version);
 }
 
 /* Rule 7: the old object dies, the new one is born, by one write. */
@@ -92,13 +100,19 @@ static void row_rekey(struct loader *loader, const struct batch_row *b)
 	uint32_t previous;
 
 	old.object = build_object_at(&loader->build, b->table, b->row.old_key);
-	previous = version_named(loader, old.object, b->row.previous);
+	previous = loader->chain.on ? image_chain_previous(&loader->chain, &loader->build, old.object,
+					      b->row.old_image, false)
+				    : version_named(loader, old.object, b->row.previous);
 	row_image(loader, previous, b->row.old_image);
 	old.version = build_dead(&loader->build, old.object);
 	loader->history->versions[old.version].flags |= HISTORY_VERSION_MOVED;
 	build_write(&loader->build, &old, previous);
 	row_image(loader, b->op.version, b->row.image);
 	build_write(&loader->build, &b->op, BUILD_NIL);
+	if (loader->chain.on) {
+		image_chain_left(&loader->chain, old.object, old.version);
+		image_chain_left(&loader->chain, b->op.object, b->op.version);
+	}
 }
 
 static void row_write(struct loader *loader, const struct batch_row *b)
@@ -119,8 +133,14 @@ static void row_write(struct loader *loader, const struct batch_row *b)
 		row_rekey(loader, b);
 		return;
 	}
+	if (loader->chain.on) {
+		previous = image_chain_previous(&loader->chain, &loader->build, b->op.object, row->old_image,
+			row->op == PROBE_OP_INSERT);
+		image_chain_left(&loader->chain, b->op.object, b->op.version);
+	}
 	row_image(loader, b->op.version, row->image);
-	row_image(loader, previous, row->old_image);
+	if (previous < BUILD_NIL)
+		row_image(loader, previous, row->old_image);
 	if (previous == b->op.version) {
 		/* Rule 5: an UPDATE that changed nothing only looked. */
 		build_read(&loader->build, &b->op);
@@ -626,6 +646,22 @@ static bool take_session(struct loader *loader, struct mp *mp, uint32_t left)
 	return true;
 }
 
+static bool is_told_by_binlog(const struct record_server *server)
+{
+	struct mp mp = mp_over(server->variables);
+	uint32_t count = mp_map(&mp);
+
+	for (uint32_t i = 0; i < count && !mp.bad; i++) {
+		struct value name, value;
+
+		if (!value_read(&mp, &name) || !value_read(&mp, &value))
+			break;
+		if (span_eq_str(name.bytes, EVIDENCE_VARIABLE))
+			return span_eq_str(value.bytes, EVIDENCE_BINLOG);
+	}
+	return false;
+}
+
 static bool take_server(struct loader *loader, struct mp *mp, uint32_t left, struct span whole)
 {
 	struct history *history = loader->history;
@@ -637,6 +673,7 @@ static bool take_server(struct loader *loader, struct mp *mp, uint32_t left, str
 		loader->build.server = build_bytes(&loader->build, whole);
 		history->server_version = strtab_add(&history->strings, record.version);
 		history->flavour = strtab_add(&history->strings, record.flavour);
+		loader->chain.on = is_told_by_binlog(&record);
 	}
 	return true;
 }
@@ -685,6 +722,8 @@ static bool take_note(struct loader *loader, struct mp *mp, uint32_t left)
 		return false;
 	doubts_take(&loader->doubts, &record);
 	loader->history->counts.answers_doubted += !loader->context && note_is(&record, NOTE_ANSWER_DOUBTED);
+	/* What is missing there are records that could not be made. */
+	loader->lost_records += !loader->context && note_is(&record, NOTE_BINLOG_GAP);
 	return true;
 }
 
@@ -794,6 +833,7 @@ static void loader_release(struct loader *loader)
 		loader->build.sessions[i].group = NULL;
 	}
 	contents_release(&loader->contents);
+	image_chain_release(&loader->chain);
 }
 
 /* A session that set its level openly is among them: the records do not tell where a level is from. */
