@@ -5,14 +5,6 @@
 #define COMMANDS_CASE_OPTIONS_H
 
 #include "base/options.h"
-#include "workload/model.h"
-
-#define MODEL_OPTION(type, member)                                                                 \
-	{                                                                                          \
-		.name = "model", .letter = 'm', .argument = "NAME|FILE", .choices = model_names,   \
-		OPTION_STRING(type, member), .preset = "tiny",                                     \
-		.help = "a built-in model, or a file in the language of docs/workload-models.md"   \
-	}
 
 #define SEED_OPTION(type, member)                                                                  \
 	{                                                                                          \

@@ -11,6 +11,7 @@
 #include "commands/case_options.h"
 #include "commands/connection_options.h"
 #include "commands/grammar_options.h"
+#include "commands/model_options.h"
 #include "commands/private_server.h"
 #include "commands/recorder_commands.h"
 #include "commands/run_options.h"
@@ -18,7 +19,8 @@
 #include "load/load.h"
 
 struct generate_command_options {
-	const char *model, *output, *dialect;
+	struct model_options model;
+	const char *output, *dialect;
 	uint64_t seed, first, count, orders;
 	bool models, print_model, quiet;
 	struct grammar_options grammar;
@@ -108,13 +110,13 @@ static enum exit_status list_models(void)
 	return output_finish(EXIT_STATUS_OK);
 }
 
-static enum exit_status print_model(const struct model *model)
+/* As it was learnt, or whole. */
+static enum exit_status print_model(const struct model *model, struct buf *learnt)
 {
-	struct buf out = BUF_INIT;
-
-	model_print(model, &out);
-	(void)!output_write(&out);
-	buf_release(&out);
+	if (!learnt->len)
+		model_print(model, learnt);
+	(void)!output_write(learnt);
+	buf_release(learnt);
 	return output_finish(EXIT_STATUS_OK);
 }
 
@@ -233,13 +235,14 @@ static enum exit_status run_load(const struct command *command, const struct gen
 
 static enum exit_status generate(const struct command *command, int argc, char **argv)
 {
-	struct generate_command_options o = {.model = "tiny", .dialect = "common", .seed = 1, .count = 1, .orders = 1,
+	struct generate_command_options o = {.dialect = "common", .seed = 1, .count = 1, .orders = 1,
 		.connection = connection_defaults(), .database = "isorec_load", .sessions = 4, .rows = 10000};
 	struct generate_options options = {.seed = 0};
 	struct grammar_files grammar;
 	struct dialect dialect;
 	struct model model;
 	struct made made = {0};
+	struct buf learnt = BUF_INIT;
 	enum exit_status status;
 	struct err err;
 	char **args;
@@ -251,10 +254,13 @@ static enum exit_status generate(const struct command *command, int argc, char *
 		return command_misused(command, "generate takes no argument; --model names the model");
 	if (o.models)
 		return list_models();
-	if (!model_open(&model, o.model, &err) || !dialect_named(&dialect, o.dialect, &err))
+	if (!model_options_open(&model, &o.model, &learnt, &err) || !dialect_named(&dialect, o.dialect, &err)) {
+		buf_release(&learnt);
 		return command_failed(command, &err);
+	}
 	if (o.print_model)
-		return print_model(&model);
+		return print_model(&model, &learnt);
+	buf_release(&learnt);
 	if (o.run && o.grammar.yy)
 		return command_misused(command, "a free-running load is made of a model, not of a grammar");
 	if (o.run)
@@ -280,7 +286,7 @@ static enum exit_status generate(const struct command *command, int argc, char *
 
 static const struct option_def generate_table[] = {
 	OPTION_HEADING("What is generated"),
-	MODEL_OPTION(struct generate_command_options, model),
+	MODEL_OPTIONS(struct generate_command_options, model),
 	SEED_OPTION(struct generate_command_options, seed),
 	{.name = "count",
 		.letter = 'n',
@@ -372,6 +378,7 @@ static const struct command_example generate_examples[] = {
 	{"generate --model tiny --seed 7 --count 100 -o cases", "a hundred small cases"},
 	{"generate --print-model --model bank > my.model", "a model to change"},
 	{"generate --model my.model --first 17", "one case, to look at"},
+	{"generate --like shop.itr --print-model > shop.model", "a model learnt from a recording"},
 	{"generate --yy my.yy --zz my.zz --count 100 -o cases", "statements from a grammar of RQG"},
 	{"generate --run --model ycsb-sql --sessions 16 --time 30s -P 3306", "a load on a server"},
 	{NULL, NULL},

@@ -13,6 +13,7 @@
 #include "commands/case_servers.h"
 #include "commands/connection_options.h"
 #include "commands/grammar_options.h"
+#include "commands/model_options.h"
 #include "commands/recorder_commands.h"
 #include "commands/run_options.h"
 
@@ -22,7 +23,8 @@ static const char *const reduce_words[] = {"none", "new", "all", NULL};
 struct hunt_command_options {
 	struct connection_options connection;
 	struct option_strings servers;
-	const char *model, *dialect, *database, *output;
+	struct model_options model;
+	const char *dialect, *database, *output;
 	uint64_t seed, orders, cases, time, jobs, memory;
 	struct run_timeouts timeouts;
 	int known, reduce;
@@ -133,7 +135,6 @@ static enum exit_status hunt_with(const struct command *command, struct hunt_opt
 static enum exit_status hunt_run(const struct command *command, int argc, char **argv)
 {
 	struct hunt_command_options o = {.connection = connection_defaults(),
-		.model = "tiny",
 		.database = "isorec_hunt",
 		.output = "hunt",
 		.seed = 1,
@@ -147,6 +148,7 @@ static enum exit_status hunt_run(const struct command *command, int argc, char *
 	struct hunt_options options = {.ctx = &screen};
 	struct grammar_files grammar;
 	struct dialect dialect;
+	struct buf learnt = BUF_INIT;
 	struct model model;
 	enum exit_status status;
 	struct err err;
@@ -160,8 +162,11 @@ static enum exit_status hunt_run(const struct command *command, int argc, char *
 	if (!o.servers.count && !o.here)
 		return command_misused(command, "--server names a release of isorec-servers; to hunt on a server of "
 						"your own, give --use-server beside --host, --port or --socket");
-	if (!model_open(&model, o.model, &err) || !choose_dialect(&dialect, &o, &err))
+	if (!model_options_open(&model, &o.model, &learnt, &err) || !choose_dialect(&dialect, &o, &err)) {
+		buf_release(&learnt);
 		return command_failed(command, &err);
+	}
+	buf_release(&learnt);
 	if (!add_servers(&options, &o))
 		return command_misused(command, "at most %d servers", HUNT_SERVERS_MAX);
 	if (!runs_folder(o.output))
@@ -208,7 +213,7 @@ static const struct option_def hunt_table[] = {
 	CASE_DATABASES_OPTION(struct hunt_command_options, database, "isorec_hunt"),
 	CASE_DROP_OPTION(struct hunt_command_options, drop_database),
 	OPTION_HEADING("Cases"),
-	MODEL_OPTION(struct hunt_command_options, model),
+	MODEL_OPTIONS(struct hunt_command_options, model),
 	SEED_OPTION(struct hunt_command_options, seed),
 	ORDERS_OPTION(struct hunt_command_options, orders, "2"),
 	{.name = "dialect",
@@ -260,6 +265,7 @@ static const struct command_example hunt_examples[] = {
 	{"hunt --server mariadb-11.8 --time 10m -o hunt", "ten minutes on a release"},
 	{"hunt --server mariadb-11.8 --server mysql-9.7 --cases 1000 -o both", "two releases, compared"},
 	{"hunt --server mariadb-10.11 --yy my.yy --zz my.zz --time 1h -o rqg", "statements from a grammar of RQG"},
+	{"hunt --server mariadb-11.8 --like shop.itr --time 1h", "cases like what was recorded"},
 	{"hunt --use-server -P 3306 --model wide --time 1h -o mine", "a server that runs already"},
 	{NULL, NULL},
 };

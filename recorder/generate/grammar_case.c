@@ -205,30 +205,17 @@ static struct span any_of(struct grammar_case *c, enum table_plan_key key)
 	return list->values[below(c->g, list->count)];
 }
 
-static bool begins(struct span s, const char *word)
-{
-	return s.len >= strlen(word) && span_ieq_str(span_of(s.ptr, strlen(word)), word);
-}
-
-static bool has(struct span s, const char *word)
-{
-	for (size_t i = 0; i + strlen(word) <= s.len; i++)
-		if (begins(span_of(s.ptr + i, s.len - i), word))
-			return true;
-	return false;
-}
-
 enum value_class { CLASS_NUMBERS, CLASS_STRINGS, CLASS_BLOBS, CLASS_TEMPORALS, CLASS_LIST };
 
 static enum value_class class_of(struct span type)
 {
-	if (begins(type, "enum") || begins(type, "set"))
+	if (span_istarts(type, "enum") || span_istarts(type, "set"))
 		return CLASS_LIST;
-	if (begins(type, "char") || begins(type, "varchar") || begins(type, "binary") || begins(type, "varbinary"))
+	if (span_istarts(type, "char") || span_istarts(type, "varchar") || span_istarts(type, "binary") || span_istarts(type, "varbinary"))
 		return CLASS_STRINGS;
-	if (has(type, "blob") || has(type, "text"))
+	if (span_ihas(type, "blob") || span_ihas(type, "text"))
 		return CLASS_BLOBS;
-	if (begins(type, "date") || begins(type, "time") || begins(type, "year"))
+	if (span_istarts(type, "date") || span_istarts(type, "time") || span_istarts(type, "year"))
 		return CLASS_TEMPORALS;
 	return CLASS_NUMBERS;
 }
@@ -304,10 +291,10 @@ static void plan_columns(struct grammar_case *c, struct grammar_table *t, struct
 		if (!column.type.ptr)
 			continue;
 		column.indexed = p[TABLE_PLAN_INDEXES].ptr && p[TABLE_PLAN_INDEXES].len;
-		unique = column.indexed && has(p[TABLE_PLAN_INDEXES], "unique");
+		unique = column.indexed && span_ihas(p[TABLE_PLAN_INDEXES], "unique");
 		column.number = class_of(column.type) == CLASS_NUMBERS;
 		column.text = class_of(column.type) == CLASS_STRINGS || class_of(column.type) == CLASS_BLOBS;
-		takes_sign = column.number && !begins(column.type, "bit");
+		takes_sign = column.number && !span_istarts(column.type, "bit");
 		if (p[TABLE_PLAN_SIGN].ptr && !takes_sign)
 			continue; /* texts have no sign */
 		column.name = name_of(c->g, "col_", column.type);
@@ -315,7 +302,7 @@ static void plan_columns(struct grammar_case *c, struct grammar_table *t, struct
 			column.name = name_of(c->g, text(c->g, "%s_", column.name), p[TABLE_PLAN_SIGN]);
 		if (column.indexed)
 			column.name = text(c->g, "%s%s", column.name, unique ? "_unique" : "_key");
-		if (p[TABLE_PLAN_NULL].ptr && has(p[TABLE_PLAN_NULL], "not"))
+		if (p[TABLE_PLAN_NULL].ptr && span_ihas(p[TABLE_PLAN_NULL], "not"))
 			column.name = text(c->g, "%s_not_null", column.name);
 		for (unsigned n = 2; is_taken(t, column.name); n++)
 			column.name = text(c->g, "%s_%u", column.name, n);
@@ -327,7 +314,7 @@ static void plan_columns(struct grammar_case *c, struct grammar_table *t, struct
 			buf_printf(definitions, " collate %.*s", SPAN_ARG(p[TABLE_PLAN_COLLATIONS]));
 		add_words(definitions, p[TABLE_PLAN_NULL]);
 		if (p[TABLE_PLAN_DEFAULT].ptr)
-			buf_printf(definitions, "%s%.*s", has(p[TABLE_PLAN_DEFAULT], "default") ? " " : " default ", SPAN_ARG(p[TABLE_PLAN_DEFAULT]));
+			buf_printf(definitions, "%s%.*s", span_ihas(p[TABLE_PLAN_DEFAULT], "default") ? " " : " default ", SPAN_ARG(p[TABLE_PLAN_DEFAULT]));
 		if (column.indexed)
 			buf_printf(indexes, ", %s (%s%s)", unique ? "unique key" : "key", column.name,
 				class_of(column.type) == CLASS_BLOBS ? "(64)" : "");
@@ -360,8 +347,8 @@ static void plan_table(struct grammar_case *c, uint64_t number)
 		t->rows = t->rows * 10 + (uint64_t)(p[TABLE_PLAN_ROWS].ptr[i] - '0');
 	if (pk.ptr && pk.len) {
 		t->columns[t->column_count++] = (struct grammar_column){.name = "pk", .type = pk, .pk = true, .indexed = true,
-			.number = class_of(pk) == CLASS_NUMBERS, .text = class_of(pk) == CLASS_STRINGS, .automatic = has(pk, "auto_increment")};
-		buf_printf(&definitions, ", pk %.*s%s", SPAN_ARG(pk), has(pk, "not null") ? "" : " not null");
+			.number = class_of(pk) == CLASS_NUMBERS, .text = class_of(pk) == CLASS_STRINGS, .automatic = span_ihas(pk, "auto_increment")};
+		buf_printf(&definitions, ", pk %.*s%s", SPAN_ARG(pk), span_ihas(pk, "not null") ? "" : " not null");
 		buf_add_str(&indexes, ", primary key (pk)");
 	}
 	plan_columns(c, t, &definitions, &indexes);
@@ -376,7 +363,7 @@ static void plan_table(struct grammar_case *c, uint64_t number)
 	if (p[TABLE_PLAN_TABLE_COLLATIONS].ptr && p[TABLE_PLAN_TABLE_COLLATIONS].len)
 		buf_printf(&sql, " collate %.*s", SPAN_ARG(p[TABLE_PLAN_TABLE_COLLATIONS]));
 	if (p[TABLE_PLAN_PARTITIONS].ptr && p[TABLE_PLAN_PARTITIONS].len)
-		buf_printf(&sql, "%s%.*s", has(p[TABLE_PLAN_PARTITIONS], "partition by") ? " " : " partition by ", SPAN_ARG(p[TABLE_PLAN_PARTITIONS]));
+		buf_printf(&sql, "%s%.*s", span_ihas(p[TABLE_PLAN_PARTITIONS], "partition by") ? " " : " partition by ", SPAN_ARG(p[TABLE_PLAN_PARTITIONS]));
 	t->create = arena_copy(&c->g->arena, buf_span(&sql)).ptr;
 	buf_release(&definitions);
 	buf_release(&indexes);
