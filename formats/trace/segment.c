@@ -16,6 +16,7 @@
 #include "trace/format.h"
 #include "trace/frame.h"
 #include "trace/pack.h"
+#include "trace/idle_compress.h"
 
 /* ---- system calls ---- */
 
@@ -249,7 +250,7 @@ static struct span frame_complete(
 /* Rows of random data do not shrink: then time is spent on a block once in a while only. */
 static bool worth_trying(struct segment_codec *codec)
 {
-	if (!codec->zstd)
+	if (!codec->zstd && !codec->idle)
 		return false;
 	if (codec->left_alone >= codec->leave_alone)
 		return true;
@@ -279,7 +280,15 @@ static struct span frame_build(struct segment *segment, struct segment_codec *co
 	struct span body = body_complete(block, buf);
 	uint32_t records = block->records + 1;
 
-	if (worth_trying(codec)) {
+	if (codec->idle && worth_trying(codec)) {
+		size_t n;
+		char *p;
+
+		/* What was not done in time says nothing of how it shrinks. */
+		if (idle_compress(codec->idle, body, FRAME_HEAD_SIZE, codec->idle_until_ns, &p, &n) &&
+			did_shrink(codec, body.len, n))
+			return frame_complete(segment, p, TRACE_EXT_ZSTD, records, n);
+	} else if (!codec->idle && worth_trying(codec)) {
 		size_t room = ZSTD_compressBound(body.len), n;
 		char *p;
 

@@ -65,7 +65,9 @@ struct segment_block {
 };
 
 struct segment_codec {
-	ZSTD_CCtx *zstd;     /* NULL: raw blocks */
+	ZSTD_CCtx *zstd;     /* NULL: raw blocks, or: */
+	struct idle_compress *idle; /* NULL: compressed by the writer itself */
+	uint64_t idle_until_ns; /* when the next block is due */
 	unsigned saving_min; /* one byte of so many */
 	struct buf frame;
 	/* Blocks that hardly shrank: so many are left as they are before the next is tried. */

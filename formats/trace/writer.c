@@ -17,6 +17,7 @@
 #include "base/version.h"
 #include "trace/format.h"
 #include "trace/pack.h"
+#include "trace/idle_compress.h"
 #include "trace/writer_internal.h"
 
 enum { BLOCK_SIZE_MIN = 256 };
@@ -45,6 +46,10 @@ bool trace_compression_level(const char *word, int *level)
 
 	if (strcmp(word, "off") == 0) {
 		*level = 0;
+		return true;
+	}
+	if (strcmp(word, "auto") == 0) {
+		*level = TRACE_COMPRESSION_AUTO;
 		return true;
 	}
 	if (strcmp(word, "fast") == 0) {
@@ -116,6 +121,7 @@ static void writer_free(struct trace_writer *writer)
 
 	segment_release(&writer->segment);
 	ZSTD_freeCCtx(writer->codec.zstd);
+	idle_compress_end(writer->codec.idle);
 	buf_release(&writer->codec.frame);
 	buf_release(&writer->facts);
 	context_release(&writer->context);
@@ -157,7 +163,9 @@ static struct trace_writer *writer_new(const char *path, const struct trace_writ
 	pthread_condattr_destroy(&attr);
 	segment_init(&writer->segment, options->io);
 	pack_facts(&writer->facts, options->facts);
-	if (writer->options.compression_level) {
+	writer->codec.saving_min = SEGMENT_SAVING_MIN;
+	if (writer->options.compression_level &&
+		writer->options.compression_level != TRACE_COMPRESSION_AUTO) {
 		writer->codec.zstd = mem_must(ZSTD_createCCtx());
 		ZSTD_CCtx_setParameter(writer->codec.zstd, ZSTD_c_compressionLevel,
 			writer->options.compression_level);
@@ -186,6 +194,13 @@ static bool start_thread(struct trace_writer *writer, struct err *err)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
+	if (writer->options.compression_level == TRACE_COMPRESSION_AUTO) {
+		writer->codec.idle = idle_compress_begin(1, err);
+		if (!writer->codec.idle) {
+			pthread_sigmask(SIG_SETMASK, &old, NULL);
+			return false;
+		}
+	}
 	errnum = pthread_create(&writer->sync_thread, NULL, syncing_thread, writer);
 	if (!errnum) {
 		errnum = pthread_create(&writer->thread, NULL, writing_thread, writer);
@@ -253,6 +268,8 @@ void trace_writer_stats(struct trace_writer *writer, struct trace_writer_stats *
 {
 	pthread_mutex_lock(&writer->lock);
 	*out = writer->stats;
+	if (writer->codec.idle)
+		out->compression_ns = idle_compress_cost_ns(writer->codec.idle);
 	out->backlog_bytes = writer->queued_bytes;
 	if (writer->writing_ns && clock_mono_ns() - writer->writing_ns > writing_bound_ns(writer))
 		out->late_ns = clock_mono_ns() - writer->writing_ns;
@@ -316,6 +333,8 @@ bool trace_writer_end(
 	bool ok = end(writer, err);
 
 	*stats = writer->stats;
+	if (writer->codec.idle)
+		stats->compression_ns = idle_compress_cost_ns(writer->codec.idle);
 	writer_free(writer);
 	return ok;
 }

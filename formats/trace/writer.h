@@ -41,6 +41,8 @@ enum trace_sync {
 
 /* Measured on sysbench's statements and rows: a third of level 1's time, and twice its bytes. */
 enum { TRACE_COMPRESSION_FAST = -10 };
+/* Level 1 with what processor time is left (trace/idle_compress.h). */
+enum { TRACE_COMPRESSION_AUTO = 100 };
 
 struct trace_writer_options {
 	size_t block_size;          /* uncompressed bytes that fill a block */
@@ -50,7 +52,7 @@ struct trace_writer_options {
 	enum trace_sync sync;
 	enum trace_policy policy;
 	unsigned wait_ms_max;
-	int compression_level;     /* zstd; 0: raw blocks, negative: its fast levels */
+	int compression_level;     /* zstd; 0: raw blocks, negative: its fast levels; or AUTO */
 	uint64_t segment_size_max; /* --max-size: rotate past this; 0: one file */
 	uint64_t total_size_max;  /* --max-total: oldest segments are removed past this; 0: never */
 	bool overwrite;           /* an existing file; else only an empty one is taken */
@@ -73,6 +75,7 @@ struct trace_io {
 struct trace_writer_stats {
 	uint64_t records, blocks, bytes_raw, bytes_written, lost_records, lost_bytes, waited_ns;
 	uint64_t backlog_bytes;
+	uint64_t compression_ns; /* processor time, with AUTO */
 	uint32_t segments;
 	bool stopped; /* by the policy or the disk */
 	bool paused;  /* until there is room on the disk again */
@@ -87,7 +90,7 @@ struct trace_writer;
 struct trace_producer;
 
 void trace_writer_defaults(struct trace_writer_options *options);
-/* off, fast, or a level of zstd from 0 to 19: false when the word is none of them. */
+/* auto, off, fast, or a level of zstd from 0 to 19: false when the word is none of them. */
 bool trace_compression_level(const char *word, int *level) MUST_CHECK;
 /* NULL and err when the file cannot be made. */
 struct trace_writer *trace_writer_open(

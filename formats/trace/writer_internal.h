@@ -126,6 +126,7 @@ struct trace_writer {
 	uint64_t watermark;
 	uint64_t late_ns, late_since; /* how long a record waited past the bound, and from when on */
 	uint64_t flush_ns, sync_ns; /* when the next is due */
+	uint64_t closing_until_ns;  /* blocks may wait for their compression; 0: not closing */
 	bool failed;                /* the disk refused; only small records are still tried */
 	bool paused;                /* ... for want of room: it is tried again */
 	uint64_t retry_ns;          /* when */

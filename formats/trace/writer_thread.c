@@ -100,6 +100,31 @@ static void note_failure(struct trace_writer *writer, const struct err *why, boo
 	pthread_mutex_unlock(&writer->lock);
 }
 
+/* Until when the block may wait for its compression: not at all where others wait behind it. */
+static uint64_t compression_due_ns(struct trace_writer *writer, const struct block *block)
+{
+	enum { PATIENCE_MS = 20, CLOSING_MS = 10000, CROWD = 8 };
+	uint64_t interval = (uint64_t)writer->options.flush_interval_ms * 1000000u, patience;
+	bool crowded, closing;
+
+	if (!writer->codec.idle)
+		return 0;
+	pthread_mutex_lock(&writer->lock);
+	crowded = writer->queued_bytes > writer->options.buffer_size_max / CROWD ||
+		  writer->durable_wanted > writer->durable_asked;
+	closing = writer->closing;
+	pthread_mutex_unlock(&writer->lock);
+	if (closing) { /* nothing comes any more: the machine may have time */
+		if (!writer->closing_until_ns)
+			writer->closing_until_ns = clock_mono_ns() + CLOSING_MS * UINT64_C(1000000);
+		return writer->closing_until_ns;
+	}
+	if (crowded)
+		return 0;
+	patience = clock_mono_ns() + PATIENCE_MS * 1000000u;
+	return block->born_ns + interval > patience ? block->born_ns + interval : patience;
+}
+
 /* Writes one block.  False: the disk refused, and the failure is noted. */
 static bool write_block(struct trace_writer *writer, struct block *block)
 {
@@ -107,6 +132,7 @@ static bool write_block(struct trace_writer *writer, struct block *block)
 	uint64_t before = segment->offset;
 	struct err err;
 
+	writer->codec.idle_until_ns = compression_due_ns(writer, block);
 	if (!segment_write(segment, &writer->codec, &block->head, &block->body, &err)) {
 		note_failure(writer, &err, false);
 		return false;

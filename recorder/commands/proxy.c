@@ -255,6 +255,9 @@ static struct trace_writer *open_trace(const struct proxy_options *options, stru
 	writer.policy = (enum trace_policy)options->policy;
 	writer.sync = (enum trace_sync)options->sync;
 	writer.compression_level = options->compression_level;
+	/* A commit's answer waits for the disk: it is not to wait for anything else. */
+	if (options->durable && writer.compression_level == TRACE_COMPRESSION_AUTO)
+		writer.compression_level = 0;
 	writer.segment_size_max = options->segment_size;
 	writer.total_size_max = options->total_size;
 	writer.recorder = "isorec " ISOTRACE_VERSION;
@@ -617,6 +620,10 @@ static enum exit_status close_trace(
 		proxy->say("waiting for the disk");
 	if (!trace_writer_end(proxy->writer, &stats, &err))
 		status = fail(&err);
+	if (proxy->say && options->compression_level == TRACE_COMPRESSION_AUTO && stats.bytes_raw)
+		proxy->say("compressed to %.2f of its size, with %.1f s of processor time that was left",
+			(double)stats.bytes_written / (double)stats.bytes_raw,
+			(double)stats.compression_ns / 1e9);
 	if (proxy->say)
 		proxy->say("trace %s: %llu records, %llu bytes written, %llu records lost",
 			options->output, (unsigned long long)stats.records,
@@ -685,7 +692,7 @@ static enum exit_status run(const struct command *command, int argc, char **argv
 			command, "--durable needs a trace that is synced: not --no-record, not --sync=never");
 	if (!trace_compression_level(options.compression, &options.compression_level))
 		return command_misused(
-			command, "--compression takes off, fast, or a level from 1 to 19");
+			command, "--compression takes auto, off, fast, or a level from 1 to 19");
 	if (!read_snapshot(&options, &rows, &bytes))
 		return command_misused(command, "--snapshot-rows takes a number of rows, or auto");
 	proxy = mem_zero(1, sizeof(*proxy));

@@ -280,8 +280,9 @@ const struct option_def proxy_option_table[] = {
 	{.name = "compression",
 		.argument = "LEVEL",
 		OPTION_STRING(struct proxy_options, compression),
-		.preset = "off",
-		.help = "of the trace: off; fast, about 1 ns of processor time a byte, which leaves "
+		.preset = "auto",
+		.help = "of the trace: auto, level 1 by a thread of the lowest priority, which leaves "
+			"blocks as they are where the processors have other things to do; off; fast, about 1 ns of processor time a byte, which leaves "
 			"blocks alone that do not shrink by a quarter; or a level of zstd from 1 to "
 			"19, from 2 ns a byte on"},
 	{.name = "max-size",
@@ -319,7 +320,7 @@ struct proxy_options proxy_options_default(void)
 		.buffer = 256 << 20,
 		.policy = TRACE_POLICY_DROP,
 		.sync = TRACE_SYNC_INTERVAL,
-		.compression = "off",
+		.compression = "auto",
 		.connect_timeout = 10000000000u,
 		.drain_timeout = 10000000000u,
 		.poll_interval = 1000000000u,

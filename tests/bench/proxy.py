@@ -4,7 +4,7 @@
 
     proxy.py ISOREC ISOREC-SERVERS [--usertime=FILE.so] [--rounds=N] [--seconds=N]
              [--threads=1,8,64] [--workloads=oltp_point_select,oltp_read_write] [--short]
-             [--subjects=direct,haproxy,relay,isorec]
+             [--subjects=direct,haproxy,relay,raw,isorec]
 
 Each round runs sysbench directly, through haproxy in TCP mode, through isorec proxy that only
 relays (--no-record) and through isorec proxy that records everything, one after the other and
@@ -19,7 +19,8 @@ calls, and the time between them is printed, the threads that relay and parse ap
 that compresses and writes the trace.  Both figures grow with the misses in the processor's caches:
 haproxy's and the bare relay's tell how much.
 
---subjects=haproxy,isorec leaves out what is not needed for the ratios.
+--subjects=haproxy,isorec leaves out what is not needed for the ratios; --subjects=raw,isorec compares
+with a proxy whose trace is not compressed: goals 0.97 and 1.03, and the size of the one trace to the other.
 
 Goals: throughput 0.95 or more, p99 1.10 or less, user time within the budget.
 """
@@ -137,7 +138,7 @@ def report(workload, threads, subjects, answer_bytes):
         print("  %-8s %7.0f/s, p99 %7.2f ms%s" % (
             what.name, statistics.median(what.rates), statistics.median(what.p99s),
             ", user %5.2f + system %5.2f us a statement" % what.cost() if what.pid else ""))
-    for name in ("haproxy", "relay"):
+    for name in ("haproxy", "relay", "raw"):
         if name not in named:
             continue
         other = named[name]
@@ -195,18 +196,22 @@ def main():
                            check=True, stdout=subprocess.DEVNULL)
             sysbench(port, "oltp_read_write", 1, 1, "prepare")
             times = [UserTime(options.usertime, folder, name) for name in
-                     ("haproxy", "relay", "isorec")]
+                     ("haproxy", "relay", "isorec", "raw")]
             haproxy, haproxy_port = start_haproxy(folder, port, times[0].env)
             isorec, node = os.path.abspath(options.isorec), ["127.0.0.1:%d" % port]
             with Proxy(isorec, node, *options.option, env=times[2].env) as proxy, \
+                    Proxy(isorec, node, "--compression=off", *options.option, env=times[3].env) as raw, \
                     Proxy(isorec, node, "--no-record", env=times[1].env) as relay:
                 subjects = [Subject("direct", port),
                             Subject("haproxy", haproxy_port, haproxy.pid, times[0]),
                             Subject("relay", relay.port, relay.process.pid, times[1]),
+                            Subject("raw", raw.port, raw.process.pid, times[3]),
                             Subject("isorec", proxy.port, proxy.process.pid, times[2])]
                 run_all(options, [s for s in subjects if s.name in options.subjects.split(",")],
                         proxy)
-                print(proxy.stop().splitlines()[-1])
+                for name, one in (("raw", raw), ("isorec", proxy)):
+                    if name in options.subjects.split(","):
+                        print("%s:" % name, *one.stop().splitlines()[-2:], sep="\n  ")
         finally:
             if haproxy:
                 haproxy.send_signal(signal.SIGTERM)

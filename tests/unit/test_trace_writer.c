@@ -131,6 +131,14 @@ START_TEST(producers_merge_in_order)
 }
 END_TEST
 
+/* A thread of the lowest priority has some time here, or none: the records are the same. */
+START_TEST(idle_time_compresses)
+{
+	several_producers(TRACE_COMPRESSION_AUTO, 0, work);
+	several_producers(TRACE_COMPRESSION_AUTO, 100000, work);
+}
+END_TEST
+
 START_TEST(reserved_numbers_are_kept_in_order)
 {
 	several_producers(0, 0, work_later);
@@ -420,6 +428,6 @@ START_TEST(pipes_work)
 }
 END_TEST
 
-UNIT_MAIN("trace_writer", producers_merge_in_order, reserved_numbers_are_kept_in_order, compression_must_pay,
+UNIT_MAIN("trace_writer", producers_merge_in_order, idle_time_compresses, reserved_numbers_are_kept_in_order, compression_must_pay,
 	segments_merge_in_order, small_window_is_counted, idle_records_are_flushed, large_records_stand_alone,
 	impossible_records_are_told, existing_files_are_kept, pipes_work)
