@@ -275,6 +275,9 @@ static void ready(const struct proxy *proxy)
 			address_is_loopback(&proxy->nodes[i].listen)
 				? ""
 				: " (others on the network can connect, too)");
+	if (proxy->metrics.text[0])
+		proxy->say("metrics: http://%s/metrics%s", proxy->metrics.text,
+			address_is_loopback(&proxy->metrics) ? "" : " (others on the network can read them, too)");
 }
 
 static enum exit_status fail(const struct err *err)
@@ -709,6 +712,7 @@ static enum exit_status run(const struct command *command, int argc, char **argv
 		!read_redact(&options, &proxy->capture.redact, &err) ||
 		!read_nodes(&options, proxy, &err) || !read_listen(&options, proxy, &err) ||
 		!read_tls(&options, proxy, &err) ||
+		(options.metrics && !address_parse(&proxy->metrics, options.metrics, 0, &err)) ||
 		(options.user && !options.no_record && !nodes_answer(proxy, &options, &err))) {
 		proxy_free(proxy);
 		filters_release(&reading.filters);

@@ -178,6 +178,11 @@ const struct option_def proxy_option_table[] = {
 		.files = true,
 		OPTION_STRING(struct proxy_options, control),
 		.help = "listen on this Unix socket for events from outside: isorec note"},
+	{.name = "metrics",
+		.argument = "ADDRESS",
+		OPTION_STRING(struct proxy_options, metrics),
+		.help = "answer Prometheus here, as 127.0.0.1:9104 or unix:PATH: sessions, statements, bytes, gaps and how "
+			"far the trace lags, at /metrics"},
 
 	OPTION_HEADING("Connections"),
 	{.name = "tls",

@@ -8,7 +8,7 @@
 
 struct proxy_options {
 	struct option_strings listen, nodes, databases, logs, log_patterns;
-	const char *control;
+	const char *control, *metrics;
 	uint64_t poll_interval;
 	const char *output, *capture, *user, *password;
 	const char *tls_cert, *tls_key, *tls_ca;

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "proxy/metrics.h"
 #include "proxy/systemd_notify.h"
 
 enum { ACCEPT_IN_TURN = 64, STATUS_INTERVAL_MS = 500, TROUBLE_INTERVAL_MS = 250 };
@@ -426,6 +427,7 @@ bool proxy_run(struct proxy *proxy, struct err *err)
 	sigset_t handled;
 	int signal_fd;
 	unsigned started = 0;
+	struct metrics metrics = {.proxy = NULL};
 	bool ok = false;
 
 	sigemptyset(&handled);
@@ -452,6 +454,8 @@ bool proxy_run(struct proxy *proxy, struct err *err)
 			goto out;
 	if (proxy->relay.durable)
 		trace_writer_watch_durable(proxy->writer, wake_workers, proxy);
+	if (proxy->metrics.text[0] && !metrics_start(&metrics, proxy, err))
+		goto out;
 	proxy->served = true;
 	if (proxy->ready)
 		proxy->ready(proxy);
@@ -459,6 +463,7 @@ bool proxy_run(struct proxy *proxy, struct err *err)
 	serve(proxy, signal_fd);
 	ok = true;
 out:
+	metrics_stop(&metrics);
 	for (unsigned i = 0; i < started; i++)
 		relay_worker_tell(&proxy->workers[i], true, true);
 	/* Before their descriptors go. */

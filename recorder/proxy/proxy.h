@@ -23,6 +23,7 @@ struct proxy {
 	/* Prints a line for people; NULL: silent. */
 	void (*say)(const char *fmt, ...) PRINTF_LIKE(1, 2);
 	bool status_line; /* draw one on standard error */
+	struct address metrics; /* where figures are told (proxy/metrics.h); without text: nowhere */
 	/* Called when all listen, before the first connection is taken. */
 	void (*ready)(const struct proxy *proxy);
 	/* Called at SIGHUP, before the trace is rotated; NULL: nothing more. */
