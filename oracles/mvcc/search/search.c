@@ -44,7 +44,7 @@ enum {
 	CLOSED_MAX = 65536,    /* ... and those between them that need not be */
 	CLOSE_EVERY = 32,      /* new choices after which all are looked at */
 	TRAIL_TRIM = 65536,    /* entries past which the search cannot go back */
-	WORK_EVENT = 500,      /* an event costs as much as so many rows, or as those that there are */
+	WORK_EVENT = 500,      /* an event costs as much as so many rows */
 	LIVE_MORE = 64,        /* transactions more than twice those that were left, after which all are looked at */
 	BUDGET_QUICK = 200,    /* ... in a phase before the last, or where it would take too long */
 	BUDGET_FLIP = 500,    /* ... that changes one choice only, and what follows for those concerned */
@@ -434,29 +434,58 @@ static bool other_keys(struct mvcc *m, const struct plan *plan, struct store_tab
 	return true;
 }
 
+/* The number that the server gave to the one row of a plain INSERT; 0: not known. */
+static uint64_t number_given(const struct mvcc *m, const struct plan *plan, const struct eval_rows *rows)
+{
+	const struct record_stmt *record = record_of(m, m->now.stmt);
+	const struct sql_insert *insert = plan->stmt->u.insert;
+
+	return rows->count == 1 && !record->error && !insert->on_duplicate && !(insert->flags & SQL_DML_IGNORE) &&
+			       plan->stmt->kind == SQL_STMT_INSERT
+		       ? record->insert_id
+		       : 0;
+}
+
+/* The key of a row that INSERT brings is known, with what the server numbered.  `numbered`: room for the row. */
+static const struct eval_value *row_with_key(struct mvcc *m, const struct plan *plan, const struct store_table *table,
+	const struct eval_rows *rows, size_t i, struct eval_value *numbered)
+{
+	const struct eval_table *def = table->def;
+	uint64_t number = number_given(m, plan, rows);
+
+	memcpy(numbered, rows->row[i], def->column_count * sizeof(*numbered));
+	for (uint32_t k = 0; k < table->cluster->count; k++) {
+		const struct eval_column *column = &def->columns[table->cluster->columns[k]];
+		struct eval_value *v = &numbered[table->cluster->columns[k]];
+
+		if (column->auto_increment && number && (v->kind == EVAL_NULL || v->i == 0))
+			*v = column->type.is_unsigned ? eval_uint(number) : eval_int((int64_t)number);
+		else if (v->kind == EVAL_NULL || v->kind == EVAL_OPAQUE || (column->auto_increment && v->i == 0))
+			return NULL;
+	}
+	return numbered;
+}
+
 /* Those that INSERT brings.  Only the row of the same key can be in the way of one where that is the table's only unique
  * key. */
 static bool other_keys_inserted(struct mvcc *m, const struct plan *plan, struct store_table *table, uint32_t txn)
 {
 	struct eval_outcome outcome = {0};
 	struct eval_rows rows = {0};
+	struct eval_value *room;
 
 	if (!table->cluster || table->unique_count != 1 || table->hidden_key || table->others ||
 		eval_insert_table(plan->insert) != table->def ||
 		!eval_insert_rows(plan->insert, &m->scratch, &m->now.env, &m->source, &rows, &outcome))
 		return false;
+	room = arena_alloc(&m->scratch, table->def->column_count * sizeof(*room));
 	for (size_t i = 0; i < rows.count; i++) {
+		const struct eval_value *row = row_with_key(m, plan, table, &rows, i, room);
 		const struct store_record *record;
 
-		/* What the server numbers is not known here. */
-		for (uint32_t k = 0; k < table->cluster->count; k++) {
-			const struct eval_value *v = &rows.row[i][table->cluster->columns[k]];
-
-			if (v->kind == EVAL_NULL || v->kind == EVAL_OPAQUE ||
-				(table->def->columns[table->cluster->columns[k]].auto_increment && v->i == 0))
-				return false;
-		}
-		record = store_find(&m->store, table, rows.row[i]);
+		if (!row)
+			return false;
+		record = store_find(&m->store, table, row);
 		if (record && has_to_do_with(m, record, txn))
 			return false;
 	}
@@ -739,16 +768,6 @@ static enum choice_scope scope_of(const struct mvcc *m, uint32_t stmt)
 
 enum place { AT_EVENT, AT_ORDER };
 
-/* Transactions and rows.  What is spent on a contradiction is measured by them, although a digest looks at fewer. */
-static uint64_t state_size(const struct mvcc *m)
-{
-	uint64_t size = m->store.txn_count;
-
-	for (uint32_t i = 0; i < m->store.table_count; i++)
-		size += m->store.tables[i].count;
-	return size;
-}
-
 /* The work of the contradiction that is being explained.  A few that need more may have it; where many do, the trace would
  * take hours. */
 static bool takes_too_long(const struct mvcc *m)
@@ -766,8 +785,7 @@ static bool was_here(struct mvcc *m, enum place at)
 
 	if (!m->search.dead_ends || m->search.script < m->search.choice_count || takes_too_long(m) || !state_digest(m, at, &digest))
 		return false;
-	if (state_size(m) > WORK_EVENT)
-		m->search.work += state_size(m) - WORK_EVENT;
+	m->search.work += state_digest_size(m);
 	slot = map_at(m->search.dead_ends, digest);
 	m->search.at_dead_end = *slot != MAP_NONE;
 	*slot = 1;
@@ -973,7 +991,7 @@ static bool process(struct mvcc *m)
 
 	if (was_here(m, AT_EVENT))
 		return false;
-	m->search.work += state_size(m) < WORK_EVENT ? state_size(m) : WORK_EVENT;
+	m->search.work += WORK_EVENT;
 	/* After all of them: the tables as they were found at the end. */
 	if (m->search.event == m->schedule->event_count) {
 		end_those_who_left(m);
@@ -1088,10 +1106,11 @@ static bool concerns(
 
 /* A plain read that contradicts is most likely to have another read view: what its transaction sees is
  * tried first (and of those that contradict then).  The search in order would try all combinations of what others
- * did in between before it came to that. */
-/* Then one choice at a time is changed, from the latest back, with all others as they were: what one order of two
+ * did in between before it came to that.
+ * Then what was chosen at this very event: often a count tells which of two things a statement did.
+ * Then one choice at a time is changed, from the latest back, with all others as they were: what one order of two
  * statements explains would be found last otherwise, when it is long ago. */
-enum phase { PHASE_OWN, PHASE_FLIP, PHASE_ALL };
+enum phase { PHASE_OWN, PHASE_EVENT, PHASE_FLIP, PHASE_ALL };
 
 /* The first contradiction met, and the way that led to it. */
 struct failure {
@@ -1116,12 +1135,12 @@ static enum phase first_phase(const struct mvcc *m)
 	if (m->schedule->one_at_a_time)
 		return PHASE_ALL;
 	return m->search.mismatch.kind == MISMATCH_RESULT && sees_snapshot(m, m->search.mismatch.stmt) ? PHASE_OWN
-											   : PHASE_FLIP;
+											   : PHASE_EVENT;
 }
 
 static uint64_t phase_budget(const struct mvcc *m, enum phase phase)
 {
-	if (phase == PHASE_OWN)
+	if (phase < PHASE_FLIP)
 		return BUDGET_QUICK;
 	if (phase == PHASE_FLIP)
 		return takes_too_long(m) ? 0 : BUDGET_FLIP;
@@ -1135,6 +1154,8 @@ static bool is_in_phase(const struct mvcc *m, const struct choice *p, const stru
 {
 	if (f->phase == PHASE_ALL)
 		return concerns(m, p, f->failed, f->failed_count);
+	if (f->phase == PHASE_EVENT)
+		return p->event == f->event;
 	for (size_t i = 0; p->scope == SCOPE_TXN && i < f->failed_count && i < FAILED_MAX; i++) {
 		if (p->txn == f->failed[i].txns[0])
 			return true;
@@ -1213,6 +1234,8 @@ static bool next_way(struct mvcc *m, struct failure *f)
 	while (m->search.choice_count) {
 		struct choice *p = &m->search.choices[m->search.choice_count - 1];
 
+		if (f->phase == PHASE_EVENT && p->event < f->event)
+			return false;
 		if (!p->closed && p->tried + 1 < p->options && is_in_phase(m, p, f))
 			return take_next(m, f);
 		m->search.choice_count--;
@@ -1265,8 +1288,9 @@ static void note_failure(struct mvcc *m, struct failure *f)
 
 static void end_failure(struct mvcc *m, struct failure *f)
 {
-	/* Before the last phase ways were passed over that another contradiction may yet need. */
-	for (size_t i = 0; f->phase < PHASE_ALL && i < m->search.choice_count; i++) {
+	/* Before the last phase ways were passed over that another contradiction may yet need; not of choices that stayed as
+	 * they were. */
+	for (size_t i = f->deepest; f->phase < PHASE_ALL && i < m->search.choice_count; i++) {
 		m->search.choices[i].first = choice_taken(&m->search.choices[i]);
 		m->search.choices[i].tried = 0;
 	}
@@ -1405,32 +1429,51 @@ static bool has_lasting(struct choice *choices, size_t count, uint32_t *txn)
 	return any;
 }
 
-enum { LASTING_MAX = 8, LASTING_WAYS_MAX = 24 };
+enum { LASTING_MAX = 8, LASTING_WAYS_MAX = 64 };
 
-/* What the ways of an event that its recorded answer allows have in common. */
+/* What the other ways of a choice that the recorded answer allows, with all choices before it as they are, have in common
+ * with the way that was taken. */
 struct common {
-	bool nothing_else; /* there is but one */
-	bool state;        /* all lead to the same state */
-	bool txn;          /* in all of them the transaction of the statement that was answered did the same */
+	bool state; /* all lead to the same state */
+	bool txn;   /* in all of them the transaction of the statement that was answered did the same */
 };
 
-/* Takes all other ways of the current event.  `first`: its first choice. */
-static struct common try_ways(struct mvcc *m, size_t first, uint32_t txn)
+/* No way of this choice is left. */
+static void skip_ways(struct mvcc *m, size_t choice)
 {
+	m->search.choices[choice].tried = m->search.choices[choice].options - 1;
+	m->search.choice_count = choice + 1;
+}
+
+/* Takes all other ways of the current event: those of its last choice, then those of the one before, with whatever is
+ * chosen behind it ...  `first`: its first choice; `common`: by choice of the event. */
+static void try_ways(struct mvcc *m, size_t first, uint32_t txn, struct common *common)
+{
+	size_t at = m->search.choice_count - first;
 	uint64_t done = state_of_txn(m, txn), state, other;
-	struct common common = {true, state_digest(m, AT_EVENT, &state), true};
+	bool known = state_digest(m, AT_EVENT, &state);
 	uint32_t ways = 0;
 
-	while (common.txn && next_in_event(m, first)) {
-		if (++ways > LASTING_WAYS_MAX)
-			return (struct common){false, false, false};
+	for (size_t i = 0; i < at; i++)
+		common[i] = (struct common){false, false};
+	while (next_in_event(m, first)) {
+		size_t changed = m->search.choice_count - 1 - first;
+
+		while (at > changed)
+			common[--at] = (struct common){known, true};
+		if (++ways > LASTING_WAYS_MAX) {
+			common[at] = (struct common){false, false};
+			return;
+		}
 		if (!process_again(m))
 			continue;
-		common.nothing_else = false;
-		common.txn = state_of_txn(m, txn) == done;
-		common.state = common.state && common.txn && state_digest(m, AT_EVENT, &other) && other == state;
+		common[at].txn = state_of_txn(m, txn) == done;
+		common[at].state &= common[at].txn && state_digest(m, AT_EVENT, &other) && other == state;
+		if (!common[at].txn)
+			skip_ways(m, first + at);
 	}
-	return common;
+	while (at > 0)
+		common[--at] = (struct common){known, true};
 }
 
 /*
@@ -1446,7 +1489,7 @@ static void close_choices_without_effect(struct mvcc *m)
 	/* What was chosen later, where the search has come here again. */
 	size_t later_count = s->choice_count - first - count;
 	struct choice kept[LASTING_MAX], *later;
-	struct common common;
+	struct common common[LASTING_MAX];
 	uint32_t txn = STORE_NONE;
 
 	if (m->schedule->one_at_a_time || s->settled || !has_lasting(&s->choices[first], count, &txn) || count > LASTING_MAX)
@@ -1454,12 +1497,12 @@ static void close_choices_without_effect(struct mvcc *m)
 	memcpy(kept, &s->choices[first], count * sizeof(*kept));
 	later = mem_dup(&s->choices[first + count], later_count * sizeof(*later));
 	s->choice_count = first + count;
-	common = try_ways(m, first, txn);
+	try_ways(m, first, txn, common);
 	for (size_t i = 0; i < count; i++) {
 		if (!is_lasting(&kept[i]))
 			continue;
-		kept[i].closed = common.nothing_else || common.state;
-		if (common.txn && kept[i].order && kept[i].until != UINT64_MAX) {
+		kept[i].closed = common[i].state;
+		if (common[i].txn && kept[i].order && kept[i].until != UINT64_MAX) {
 			kept[i].scope = SCOPE_VIEWS;
 			kept[i].any_early = true;
 		}
@@ -1494,6 +1537,35 @@ static bool look_again(struct mvcc *m)
 	return true;
 }
 
+/* Is it an explanation that leaves nothing open and needs no documented fault?  Another order may be a better one. */
+static bool explains_well(const struct mvcc *m)
+{
+	const struct schedule_event *e = &m->schedule->events[m->search.event];
+
+	if (m->search.event == m->schedule->event_count)
+		return true;
+
+	for (size_t i = 0; i < m->search.in_flight_count; i++) {
+		const struct stmt_run *run = &m->runs[m->search.in_flight[i]];
+
+		if (run->state == STMT_DONE && (run->verdict == STMT_UNDECIDED || run->verdict == STMT_UNSUPPORTED))
+			return false;
+	}
+	for (size_t i = m->search.event_mark.notes; i < m->note_count; i++) {
+		if (m->notes[i].kind != NOTE_CURRENT_WRITE && m->notes[i].kind != NOTE_CURRENT_SOURCE &&
+			m->notes[i].kind != NOTE_OWN_WRITE_SHOWS)
+			return false;
+	}
+	return e->kind != EVENT_ANSWERED ||
+	       (m->runs[e->index].verdict != STMT_UNDECIDED && m->runs[e->index].verdict != STMT_UNSUPPORTED);
+}
+
+/* Executes the event; false: it contradicts, or something else should be tried first. */
+static bool process_well(struct mvcc *m, const struct failure *f)
+{
+	return process(m) && (!f->any || f->phase != PHASE_EVENT || m->search.event != f->event || explains_well(m));
+}
+
 /* Asks the caller now and then: a step takes microseconds. */
 static bool is_stopped(struct mvcc *m, uint64_t step)
 {
@@ -1514,10 +1586,10 @@ void solver_search(struct mvcc *m)
 		if (is_stopped(m, steps++))
 			break;
 		begin_event(m, failure.any || m->search.settled);
-		if (process(m)) {
+		if (process_well(m, &failure)) {
 			/* Past it: what was chosen explains it. */
 			if (failure.any && m->search.event >= failure.event) {
-				end_failure(m, &failure);
+			end_failure(m, &failure);
 				if (look_again(m))
 					continue;
 			}

@@ -297,6 +297,18 @@ bool state_digest(const struct mvcc *m, uint64_t at, uint64_t *digest)
 	return true;
 }
 
+uint64_t state_digest_size(const struct mvcc *m)
+{
+	uint64_t size = m->search.live_count;
+
+	for (uint32_t i = 0; i < m->store.table_count; i++) {
+		const struct store_table *table = &m->store.tables[i];
+
+		size += only_recent_differ(table) ? table->recent_count : table->count;
+	}
+	return size;
+}
+
 uint64_t state_of_txn(const struct mvcc *m, uint32_t txn)
 {
 	const struct store_txn *t = &m->store.txns[txn];

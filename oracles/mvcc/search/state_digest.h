@@ -36,6 +36,8 @@ void state_return(struct mvcc *m, const struct state_mark *mark);
 /* The same for two states from which the rest of the schedule goes on alike; `at`: how far its event has come.  False:
  * too much would have to be looked at. */
 bool state_digest(const struct mvcc *m, uint64_t at, uint64_t *digest);
+/* How many transactions and rows that looks at. */
+uint64_t state_digest_size(const struct mvcc *m);
 /* What a transaction (by store number) wrote and locked. */
 uint64_t state_of_txn(const struct mvcc *m, uint32_t txn);
 /* Of every trailed field, as it is. */
