@@ -8,7 +8,7 @@ import shutil
 import signal
 import sys
 
-from . import cluster, fetch, foreign, instance, releases, wire
+from . import cluster, fetch, foreign, instance, process, releases, wire
 from .errors import EXIT_FAILED, EXIT_OK, EXIT_SKIP, EXIT_USAGE, ServersError, Skip, Usage
 
 EPILOG = """\
@@ -23,7 +23,10 @@ commands:
   sql NAME SQL          one statement, rows as tab-separated lines, no client needed
   stop NAME... | --all  end instances and remove their data (--keep: leave the data)
   kill NAME             kill -9, data kept
-  restart NAME          start a stopped or killed instance again with its data
+  restart NAME          start a stopped or killed instance again with its data; --recover: a
+                        whole cluster, from its most advanced node
+  add CLUSTER           a new node for a cluster that runs; stop NAME-4 removes one
+  pause NAME            SIGSTOP; resume NAME lets it go on
   clean [RELEASE...]    remove what is left of dead instances; releases; --all for everything
   help [COMMAND]        this list, or a command's options
 
@@ -92,7 +95,21 @@ def parser():
     sub = helped(command("restart"))
     sub.add_argument("name")
     sub.add_argument("--with-parent", type=int, metavar="PID")
+    sub.add_argument("--recover", action="store_true",
+                     help="of a cluster: found it from its most advanced node; of a Galera node: "
+                     "find its position first, so that it may join incrementally")
+    sub.add_argument("--bootstrap", metavar="NODE",
+                     help="with --recover: found it from this node; what others have beyond it is "
+                     "lost")
     output_options(sub)
+    sub = helped(command("add"))
+    sub.add_argument("name", metavar="CLUSTER")
+    sub.add_argument("--with-parent", type=int, metavar="PID")
+    output_options(sub)
+    sub = helped(command("pause"))
+    sub.add_argument("name")
+    sub = helped(command("resume"))
+    sub.add_argument("name")
     sub = helped(command("clean"))
     sub.add_argument("release", nargs="*")
     sub.add_argument("--all", action="store_true", help="every release and template as well")
@@ -101,6 +118,8 @@ def parser():
 
 def output_options(sub):
     form = sub.add_mutually_exclusive_group()
+    form.add_argument("--events", action="store_true",
+                      help="print what happened for isorec cluster: NODE WHAT NAME=VALUE...")
     form.add_argument("--json", action="store_true", help="print the instance as JSON")
     form.add_argument("--env", action="store_true", help="print shell variables")
 
@@ -159,6 +178,12 @@ def show(nodes, args):
         print(json.dumps(shown[0] if len(shown) == 1 and not nodes[0]["group"] else shown))
     elif args.env:
         sys.stdout.write(variables(nodes))
+    elif args.events:
+        for node in nodes:
+            print("event n%s node name=%s pid=%s port=%s socket=%s data=%s log=%s exit=%s" % (
+                node.get("node", 1), node["name"], node["pid"], node["port"], node["socket"],
+                node["datadir"], node["error_log"],
+                os.path.join(node["rundir"], "instance.json")))
     else:
         table(nodes)
 
@@ -330,7 +355,50 @@ def do_kill(cache, args):
 
 def do_restart(cache, args):
     parent = instance.parent_identity(args.with_parent)
-    show([cluster.restart(cache, about, parent) for about in members(cache, args.name)], args)
+    nodes = members(cache, args.name)
+    if args.bootstrap and not args.recover:
+        raise Usage("--bootstrap goes with --recover")
+    if not args.recover or not nodes[0]["group"] or nodes[0]["name"] == args.name:
+        show([cluster.restart(cache, about, parent, args.recover) for about in nodes], args)
+        return
+    started, founder, positions, behind = cluster.recover(cache, nodes, parent, args.bootstrap)
+    show(started, args)
+    numbers = {node["name"]: node["node"] for node in nodes}
+    for node in started:
+        if node.get("renewed") and args.events:
+            print("event n%d renewed reason=could-not-catch-up-with-its-data" % node["node"])
+    if args.events:
+        print('event n%d bootstrap position=%s behind=%s positions="%s"' % (
+            founder["node"], positions[founder["name"]], "yes" if behind else "no",
+            " ".join("n%d=%s" % (numbers[name], place)
+                     for name, place in sorted(positions.items()))))
+    elif not args.json and not args.env:
+        for name, place in sorted(positions.items()):
+            print("%s was at %s%s" % (name, place,
+                                      ": it founded the cluster" if name == founder["name"] else ""))
+
+
+def do_add(cache, args):
+    nodes = members(cache, args.name)
+    if not nodes[0].get("cluster"):
+        raise Usage("'%s' is no cluster" % args.name)
+    install = fetch.provide(releases.find(nodes[0]["release"]), cache)
+    show([cluster.add(cache, args.name, install, instance.parent_identity(args.with_parent))], args)
+
+
+def signal_all(cache, name, signum):
+    for about in members(cache, name):
+        if about["kind"] != "private" or instance.state(about) != "running":
+            raise Usage("'%s' does not run, or was not started by this tool" % about["name"])
+        process.send(about["server"], signum)
+
+
+def do_pause(cache, args):
+    signal_all(cache, args.name, signal.SIGSTOP)
+
+
+def do_resume(cache, args):
+    signal_all(cache, args.name, signal.SIGCONT)
 
 
 def do_clean(cache, args):
@@ -352,7 +420,8 @@ def do_clean(cache, args):
 
 COMMANDS = {"list": do_list, "fetch": do_fetch, "start": do_start, "status": do_status,
             "env": do_env, "shell": do_shell, "sql": do_sql, "stop": do_stop, "kill": do_kill,
-            "restart": do_restart, "clean": do_clean}
+            "restart": do_restart, "add": do_add, "pause": do_pause, "resume": do_resume,
+            "clean": do_clean}
 
 
 def main(argv):

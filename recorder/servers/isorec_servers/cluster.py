@@ -8,15 +8,17 @@ import os
 import pwd
 import re
 import shutil
+import subprocess
 import time
 import uuid
 
-from . import instance, process, wire
+from . import fetch, instance, process, releases, wire
 from .errors import PortTaken, ServersError, Usage
 
 NODES_MAX = 9
 ATTEMPTS = 5
 JOIN_SECONDS = 180
+CATCH_UP_SECONDS = 20
 SYNCED = ["show global status like 'wsrep_local_state_comment'", "Synced"]
 
 
@@ -61,21 +63,67 @@ def stop_nodes(cache, nodes):
         instance.stop(cache, about["name"], seconds=5)
 
 
-def restart(cache, about, parent=None):
-    """Starts one node again.  It joins the nodes that run; a lone instance has none."""
+def running_others(cache, about):
+    others = [instance.load(cache, other) for other in instance.names(cache)
+              if other != about["name"]]
+    return [node for node in others if node["group"] == about["group"] and
+            instance.state(node) == "running"]
+
+
+def restart(cache, about, parent=None, recover=False):
+    """Starts one node again.  It joins the nodes that run; a lone instance has none.
+
+    recover  a Galera node is told where it stands, as a service manager tells it, and so may get
+             by with an incremental state transfer
+    """
     cluster = about.get("cluster")
     if not cluster:
         return instance.restart(cache, about["name"], parent)
-    others = [instance.load(cache, other) for other in instance.names(cache)
-              if other != about["name"]]
-    others = [node for node in others if node["group"] == about["group"] and
-              instance.state(node) == "running"]
+    others = running_others(cache, about)
     if cluster["kind"] == "galera":
-        Galera.before_restart(about, others)
+        position = Galera.recovered(about) if recover and others else None
+        Galera.before_restart(about, others, position)
         return instance.restart(cache, about["name"], parent)
     about = instance.restart(cache, about["name"], parent)
     GroupReplication.join(about, not others)
     return about
+
+
+def recover(cache, nodes, parent=None, founder=None):
+    """Starts a cluster of which no node runs: the most advanced node founds it, the others join.
+
+    founder  the name of the node to take instead; what others have beyond it is thrown away.
+    Returns the nodes, the one that founded it and the positions by name.
+    """
+    running = [node["name"] for node in nodes if instance.state(node) == "running"]
+    if running:
+        raise Usage("%s runs: restart the other nodes one by one" % running[0])
+    kind = Galera if nodes[0]["cluster"]["kind"] == "galera" else GroupReplication
+    return kind.recover(cache, nodes, parent, founder)
+
+
+def add(cache, group, install, parent=None):
+    """A new, empty node for a cluster that runs; it gets its data from the others."""
+    nodes = [instance.load(cache, name) for name in instance.names(cache)]
+    nodes = [node for node in nodes if node["group"] == group]
+    others = [node for node in nodes if instance.state(node) == "running"]
+    if not others:
+        raise Usage("no node of '%s' runs" % group)
+    number = max(node["node"] for node in nodes) + 1
+    if number > NODES_MAX:
+        raise Usage("a cluster has at most %d nodes" % NODES_MAX)
+    kind = Galera if others[0]["cluster"]["kind"] == "galera" else GroupReplication
+    return kind.add(cache, install, others, number, parent or others[0]["parent"])
+
+
+def founder_of(nodes, positions, founder):
+    """The node to found the cluster from: the named one, or the first of the most advanced."""
+    if founder:
+        named = [node for node in nodes if founder in (node["name"], str(node["node"]))]
+        if not named:
+            raise Usage("--bootstrap: the cluster has no node called '%s'" % founder)
+        return named[0]
+    return max(nodes, key=lambda node: (positions[node["name"]][0], -node["node"]))
 
 
 class Galera:
@@ -136,15 +184,18 @@ class Galera:
             shutil.rmtree(work)
         return folder
 
-    def start_node(self, node):
+    def start_node(self, node, known=None):
         listen, ist, sst = self.addresses[node - 1]
-        known = ["127.0.0.1:%d" % address[0] for address in self.addresses[:node - 1]]
+        if known is None:
+            known = ["127.0.0.1:%d" % address[0] for address in self.addresses[:node - 1]]
         options = [
             "--wsrep-on=ON", "--wsrep-provider=%s/usr/lib/galera/libgalera_smm.so" %
             self.install.root, "--wsrep-cluster-name=" + self.group,
             "--wsrep-node-name=n%d" % node, "--wsrep-node-address=127.0.0.1:%d" % listen,
             "--wsrep-sst-method=rsync", "--wsrep-sst-receive-address=127.0.0.1:%d" % sst,
             "--binlog-format=ROW", "--innodb-autoinc-lock-mode=2", "--server-id=%d" % node,
+            # While this plugin of 11.8 is active, the provider's options cannot be set (1238).
+            "--loose-plugin-wsrep-provider=OFF",
             "--wsrep-provider-options=gmcast.listen_addr=tcp://127.0.0.1:%d;"
             "ist.recv_addr=127.0.0.1:%d;gcache.size=32M" % (listen, ist),
             "--wsrep-cluster-address=gcomm://" + ",".join(known)]
@@ -161,7 +212,65 @@ class Galera:
             raise ServersError("the cluster has %s nodes instead of %d" % (size, len(nodes)))
 
     @staticmethod
-    def before_restart(about, others):
+    def recovered(about):
+        """UUID:SEQNO of the last commit that InnoDB has, or None where the data have none."""
+        command = [word for word in about["command"]
+                   if not word.startswith(("--wsrep-start-position", "--wsrep-new-cluster"))]
+        uid = about["uid"]
+
+        def as_user():
+            if uid:
+                os.setgroups([])
+                os.setgid(uid[1])
+                os.setuid(uid[0])
+
+        done = subprocess.run(
+            command + ["--wsrep-recover", "--port=%d" % about["port"]], stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, errors="replace", check=False, cwd="/",
+            timeout=JOIN_SECONDS, env=dict(os.environ, **about["environment"]), preexec_fn=as_user)
+        said = done.stdout + done.stderr
+        with open(about["error_log"], "a", encoding="utf-8", errors="replace") as log:
+            log.write(said)
+        found = re.findall(r"Recovered position:?\s+([0-9a-f-]{36}:-?\d+)", said)
+        return found[-1] if found else None
+
+    @staticmethod
+    def recover(cache, nodes, parent, founder):
+        positions = {}
+        for node in nodes:
+            position = Galera.recovered(node)
+            positions[node["name"]] = (int(position.rsplit(":", 1)[1]) if position else -1,
+                                       position or "none")
+        first = founder_of(nodes, positions, founder)
+        if positions[first["name"]][0] < 0:
+            raise ServersError("%s has no position to found the cluster from" % first["name"])
+        ahead = any(place[0] > positions[first["name"]][0] for place in positions.values())
+        out = []
+        for node in [first] + [node for node in nodes if node is not first]:
+            state = os.path.join(node["datadir"], "grastate.dat")
+            if node is first:
+                with open(state, encoding="utf-8") as text:
+                    words = text.read()
+                with open(state, "w", encoding="utf-8") as text:
+                    text.write(re.sub(r"safe_to_bootstrap:\s*\d", "safe_to_bootstrap: 1", words))
+            position = positions[node["name"]][1] if positions[node["name"]][0] >= 0 else None
+            if positions[node["name"]][0] > positions[first["name"]][0]:
+                # What is ahead of the cluster may not join with what it has.
+                empty(node["datadir"])
+                position = None
+            Galera.before_restart(node, out, position)
+            out.append(instance.restart(cache, node["name"], parent))
+        return out, first, {name: place[1] for name, place in positions.items()}, ahead
+
+    @staticmethod
+    def add(cache, install, others, number, parent):
+        like = others[0]
+        joining = Galera(cache, install, like["group"], 1, like["options"], parent)
+        joining.addresses = [None] * (number - 1) + joining.addresses
+        return joining.start_node(number, [node["cluster"]["address"] for node in others])
+
+    @staticmethod
+    def before_restart(about, others, position=None):
         address = ",".join(node["cluster"]["address"] for node in others)
         if not others:
             state = os.path.join(about["datadir"], "grastate.dat")
@@ -173,7 +282,10 @@ class Galera:
                         (about["group"], about["name"], state))
         about["command"] = [
             "--wsrep-cluster-address=gcomm://" + address
-            if word.startswith("--wsrep-cluster-address=") else word for word in about["command"]]
+            if word.startswith("--wsrep-cluster-address=") else word for word in about["command"]
+            if not word.startswith("--wsrep-start-position=")]
+        if position:
+            about["command"].append("--wsrep-start-position=" + position)
         instance.save(about)
 
 
@@ -202,17 +314,37 @@ def ask(about, *statements):
         raise ServersError("%s: %s: %s" % (about["name"], sql, exc)) from exc
 
 
-def wait_answer(about, sql, wanted):
-    deadline = time.monotonic() + JOIN_SECONDS
+def wait_answer(about, sql, wanted, seconds=JOIN_SECONDS):
+    deadline = time.monotonic() + seconds
     while True:
         answer = ask(about, sql)
         if answer == wanted:
             return
         if time.monotonic() > deadline:
             raise ServersError("%s: %s instead of %s after %d s:\n%s" % (
-                about["name"], answer, wanted, JOIN_SECONDS,
+                about["name"], answer, wanted, seconds,
                 instance.telling_lines(about["error_log"])))
         process.wait_end(about["server"], 0.05)
+
+
+def empty(folder):
+    for name in os.listdir(folder):
+        path = os.path.join(folder, name)
+        if os.path.isdir(path) and not os.path.islink(path):
+            shutil.rmtree(path)
+        else:
+            os.unlink(path)
+
+
+def gtid_count(text):
+    """How many transactions a set of GTIDs has: "UUID:1-5:7,UUID:1"."""
+    count = 0
+    for part in filter(None, text.replace(" ", "").split(",")):
+        for interval in part.split(":")[1:]:
+            ends = re.fullmatch(r"(\d+)(?:-(\d+))?", interval)
+            if ends:  # else a tag
+                count += int(ends.group(2) or ends.group(1)) - int(ends.group(1)) + 1
+    return count
 
 
 class GroupReplication:
@@ -226,6 +358,7 @@ class GroupReplication:
         self.parent = parent
         self.uuid = str(uuid.uuid4())
         self.addresses = ["127.0.0.1:%d" % instance.free_port() for _ in range(count)]
+        self.seeds = None
 
     def start_node(self, node):
         ours = "--loose-group-replication-"
@@ -234,7 +367,7 @@ class GroupReplication:
             "--server-id=%d" % node, "--plugin-load-add=group_replication.so",
             ours + "group-name=" + self.uuid,
             ours + "local-address=" + self.addresses[node - 1],
-            ours + "group-seeds=" + ",".join(self.addresses), ours + "start-on-boot=OFF",
+            ours + "group-seeds=" + ",".join(self.seeds or self.addresses), ours + "start-on-boot=OFF",
             ours + "single-primary-mode=OFF", ours + "enforce-update-everywhere-checks=ON",
             ours + "recovery-get-public-key=ON", "--report-host=127.0.0.1"]
         # A member tells the others its port before it has bound it, so it is chosen here.
@@ -244,11 +377,7 @@ class GroupReplication:
             port=port, group=self.group, before=lambda _: fixed + ["--report-port=%d" % port],
             more={"node": node, "cluster": {"kind": "group"}})
         try:
-            ask(about, "set sql_log_bin=0", "create user repl@'%' identified by 'repl'",
-                "grant replication slave, connection_admin, backup_admin, "
-                "group_replication_stream on *.* to repl@'%'", "set sql_log_bin=1",
-                "change replication source to source_user='repl', source_password='repl' "
-                "for channel 'group_replication_recovery'", "reset binary logs and gtids")
+            self.prepare(about)
             self.join(about, node == 1)
         except BaseException:
             instance.stop(self.cache, about["name"], seconds=5)
@@ -256,7 +385,68 @@ class GroupReplication:
         return about
 
     @staticmethod
-    def join(about, found):
+    def prepare(about):
+        """What a member needs that has fresh data."""
+        ask(about, "set sql_log_bin=0", "create user repl@'%' identified by 'repl'",
+            "grant replication slave, connection_admin, backup_admin, "
+            "group_replication_stream on *.* to repl@'%'", "set sql_log_bin=1",
+            "change replication source to source_user='repl', source_password='repl' "
+            "for channel 'group_replication_recovery'", "reset binary logs and gtids")
+
+    @staticmethod
+    def recover(cache, nodes, parent, founder):
+        started, positions = [], {}
+        for node in nodes:
+            about = instance.restart(cache, node["name"], parent)
+            started.append(about)
+            executed = (ask(about, "select @@global.gtid_executed") or "").replace("\n", "")
+            positions[about["name"]] = (gtid_count(executed), executed or "none")
+        first = founder_of(started, positions, founder)
+        ahead = any(place[0] > positions[first["name"]][0] for place in positions.values())
+        GroupReplication.join(first, True)
+        out = [first]
+        for about in started:
+            if about is first:
+                continue
+            if positions[about["name"]][0] > positions[first["name"]][0]:
+                about = GroupReplication.fresh(cache, about, parent)
+            try:
+                GroupReplication.join(about, False, CATCH_UP_SECONDS)
+            except ServersError:
+                # Its GTIDs are ahead of its rows: innodb_flush_log_at_trx_commit=0 does that, as
+                # the binary log was written and the engine's log was not.
+                about = GroupReplication.fresh(cache, about, parent)
+                about["renewed"] = True
+                GroupReplication.join(about, False)
+            out.append(about)
+        return out, first, {name: place[1] for name, place in positions.items()}, ahead
+
+    @staticmethod
+    def fresh(cache, about, parent):
+        """With new data: what it had is thrown away, and the group gives it all."""
+        install = fetch.provide(releases.find(about["release"]), cache)
+        user = "root" if os.geteuid() == 0 else None
+        instance.stop(cache, about["name"], keep=True)
+        shutil.rmtree(about["datadir"])
+        instance.copy_data(instance.template(cache, install, user), about["datadir"])
+        about = instance.restart(cache, about["name"], parent)
+        GroupReplication.prepare(about)
+        return about
+
+    @staticmethod
+    def add(cache, install, others, number, parent):
+        like = others[0]
+        joining = GroupReplication(cache, install, like["group"], 1, like["options"], parent)
+        said = {word.split("=", 1)[0]: word.split("=", 1)[1] for word in like["command"]
+                if "=" in word}
+        ours = "--loose-group-replication-"
+        joining.uuid = said[ours + "group-name"]
+        joining.seeds = said[ours + "group-seeds"].split(",") + joining.addresses
+        joining.addresses = [None] * (number - 1) + joining.addresses
+        return joining.start_node(number)
+
+    @staticmethod
+    def join(about, found, seconds=JOIN_SECONDS):
         if found:
             ask(about, "set global group_replication_bootstrap_group=ON")
         try:
@@ -268,7 +458,7 @@ class GroupReplication:
             ask(about, "set global group_replication_bootstrap_group=OFF")
         # START returns when the node is a member; it still has to catch up.
         wait_answer(about, "select member_state from performance_schema."
-                    "replication_group_members where member_id=@@server_uuid", "ONLINE")
+                    "replication_group_members where member_id=@@server_uuid", "ONLINE", seconds)
 
     def joined(self, nodes):
         online = ask(nodes[0], "select count(*) from performance_schema.replication_group_members "
