@@ -7,6 +7,7 @@
 
 static const struct command *const commands[] = {
 	&binlog_command,
+	&cluster_command,
 	&corpus_command,
 	&generate_command,
 	&hunt_command,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "out/draw_finding.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -221,6 +222,46 @@ static void draw_answer(
 		answer->expected_total);
 }
 
+/* ---- the cluster ---- */
+
+static void draw_spans(struct buf *out, const struct page *page, const char *name, const struct span *spans, uint32_t count,
+	uint64_t total)
+{
+	enum { LISTED = 8 };
+	uint32_t listed = !page->verbose && count > LISTED ? LISTED : count;
+
+	for (uint32_t i = 0; i < listed; i++) {
+		char first[16];
+
+		snprintf(first, sizeof(first), "  %-9s ", i ? "" : name);
+		wrap(out, page, first, "              ", spans[i]);
+	}
+	if (total > listed)
+		buf_printf(out, "            and %llu more\n", (unsigned long long)(total - listed));
+}
+
+static void draw_place(struct buf *out, const struct page *page, const struct finding *finding)
+{
+	const struct finding_place *place = finding->place;
+
+	buf_add_char(out, '\n');
+	draw_spans(out, page, "phase", &place->phase, 1, 1);
+	if (finding->transaction_count) {
+		struct buf names = BUF_INIT;
+
+		for (uint32_t i = 0; i < finding->transaction_count && i < (page->verbose ? 1000 : 20); i++)
+			buf_printf(&names, "%s%.*s", i ? " " : "", SPAN_ARG(finding->transactions[i]));
+		if (!page->verbose && finding->transaction_count > 20)
+			buf_printf(&names, " and %u more", finding->transaction_count - 20);
+		wrap(out, page, "  commits   ", "            ", buf_span(&names));
+		buf_release(&names);
+	}
+	draw_spans(out, page, "rows", place->rows, place->row_count, place->row_total);
+	draw_spans(out, page, "logs", place->logs, place->log_count, place->log_count);
+	if (place->page)
+		buf_printf(out, "  see       %s\n", place->page);
+}
+
 void draw_finding(struct buf *out, const struct page *page, const struct finding *finding)
 {
 	struct buf line = BUF_INIT;
@@ -246,6 +287,8 @@ void draw_finding(struct buf *out, const struct page *page, const struct finding
 		draw_wrapped(out, page, "  ", finding->explanation);
 	if (finding->answer)
 		draw_answer(out, page, finding->answer);
+	if (finding->place)
+		draw_place(out, page, finding);
 	draw_steps(out, page, finding);
 	if (finding->remark.len) {
 		buf_add_char(out, '\n');

@@ -14,7 +14,10 @@
 #include "trace/record.h"
 #include "values/levels.h"
 
-enum { NAMES_MAX = 3 /* transactions named in a row of the table */ };
+enum {
+	NAMES_MAX = 3,         /* transactions named in a row of the table */
+	CLUSTER_DRAWN_MAX = 10 /* findings of a cluster: each tells of something else */
+};
 
 static const char *ink_of(const struct verdict_context *context)
 {
@@ -353,7 +356,7 @@ static void example_text(
 static void decided_text(struct buf *out, const struct verdict_context *context, const struct verdict *verdict)
 {
 	uint64_t open = verdict->undecided + verdict->unsupported;
-	const char *unit = context->statements ? "statement" : "operation";
+	const char *unit = verdict->cluster_only ? "transaction" : context->statements ? "statement" : "operation";
 
 	buf_add_char(out, '\n');
 	if (!open) {
@@ -536,8 +539,9 @@ void verdict_text(struct buf *out, const struct page *page, const struct verdict
 	levels_text(out, page, verdict, LEVEL_FAILS, "fails:    ", ", and what implies these");
 	levels_text(out, page, verdict, LEVEL_UNDECIDED, "undecided:", NULL);
 	findings_text(out, page, verdict);
-	for (size_t i = 0; i < verdict->finding_count && (i == 0 || page->verbose); i++)
-		draw_finding(out, page, &verdict->findings[i]);
+	for (size_t i = 0; i < verdict->finding_count; i++)
+		if (i == 0 || page->verbose || (verdict->findings[i].place && i < CLUSTER_DRAWN_MAX))
+			draw_finding(out, page, &verdict->findings[i]);
 	components_text(out, page, verdict);
 	if (!page->verbose)
 		known_text(out, page, verdict);

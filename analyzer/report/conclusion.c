@@ -129,7 +129,8 @@ bool promise_next(const struct verdict_context *context, const struct verdict *v
 		for (size_t i = 0; i < verdict->finding_count; i++) {
 			const struct finding *f = &verdict->findings[i];
 
-			if (f->severity != SEVERITY_VIOLATION || f->class == CLASS_WRONG_SQL)
+			if (f->severity != SEVERITY_VIOLATION || f->class == CLASS_WRONG_SQL ||
+				finding_class_is_cluster(f->class))
 				continue;
 			/* Wrong final rows belong to no transaction: to the only level, or to any. */
 			if (!is_promised(context, f->level)) {
@@ -368,6 +369,32 @@ static void pattern_json(struct json *json, const struct finding_pattern *patter
 	json_end_object(json);
 }
 
+static void spans_json(struct json *json, const char *key, const struct span *spans, uint32_t count)
+{
+	json_key(json, key);
+	json_begin_array(json);
+	for (uint32_t i = 0; i < count; i++)
+		json_string(json, spans[i]);
+	json_end_array(json);
+}
+
+/* Where in a cluster, and when. */
+static void place_json(struct json *json, const struct finding_place *place)
+{
+	json_key(json, "cluster");
+	json_begin_object(json);
+	string_json(json, "phase", place->phase);
+	spans_json(json, "nodes", place->nodes, place->node_count);
+	spans_json(json, "rows", place->rows, place->row_count);
+	uint_json(json, "row_count", place->row_total);
+	spans_json(json, "logs", place->logs, place->log_count);
+	uint_json(json, "from_ns", place->from_ns);
+	uint_json(json, "to_ns", place->to_ns);
+	if (place->page)
+		string_json(json, "page", span_str(place->page));
+	json_end_object(json);
+}
+
 void finding_json(struct json *json, const struct finding *finding)
 {
 	json_begin_object(json);
@@ -395,6 +422,8 @@ void finding_json(struct json *json, const struct finding *finding)
 		string_json(json, "remark", finding->remark);
 	string_json(json, "also", span_str(finding_variant_name(finding->variant)));
 	uint_json(json, "similar", finding->similar);
+	if (finding->place)
+		place_json(json, finding->place);
 	if (finding->pattern) {
 		uint_json(json, "pairs", finding->pattern->pairs);
 		pattern_json(json, finding->pattern, finding->caveat);

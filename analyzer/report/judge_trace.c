@@ -13,12 +13,14 @@
 #include "common/merge_findings.h"
 #include "model/execution/execution.h"
 #include "model/history/load.h"
+#include "model/life/life.h"
 #include "mvcc/mvcc.h"
 #include "report/witness_statements.h"
 #include "server/flavour.h"
+#include "sync/sync.h"
 
-enum judge_oracle { ORACLE_AUTO, ORACLE_ADYA, ORACLE_MVCC, ORACLE_ALL };
-const char *const judge_oracles[] = {"auto", "adya", "mvcc", "all", NULL};
+enum judge_oracle { ORACLE_AUTO, ORACLE_ADYA, ORACLE_MVCC, ORACLE_SYNC, ORACLE_ALL };
+const char *const judge_oracles[] = {"auto", "adya", "mvcc", "sync", "all", NULL};
 const char *const judge_audiences[] = {"server", "application", NULL};
 
 static bool read_contract_file(struct contract *out, const char *path, struct err *err)
@@ -49,6 +51,14 @@ static bool promises_snapshots(const struct history *history)
 	return history_is_on(history, "innodb_snapshot_isolation");
 }
 
+/* A member of MySQL Group Replication. */
+static bool has_group(const struct history *history)
+{
+	struct value name;
+
+	return history_variable(history, "group_replication_group_name", &name) && name.bytes.len;
+}
+
 /* What the recorded server promises.  A session may switch innodb_snapshot_isolation off for itself, or
  * for sessions that come after it (GLOBAL): what held when the recording began is then not promised to all. */
 static bool server_contract(struct contract *out, const struct history *history, struct err *err)
@@ -58,6 +68,8 @@ static bool server_contract(struct contract *out, const struct history *history,
 	/* wsrep_on is ON on a node of a cluster, be the trace of one node or of several. */
 	if (history_is_on(history, "wsrep_on"))
 		return contract_builtin(out, snapshots ? "galera-si" : "galera", err);
+	if (has_group(history))
+		return contract_builtin(out, "group-replication", err);
 	return contract_builtin(out,
 		contract_for(strtab_get(&history->strings, history->flavour), snapshots), err);
 }
@@ -275,6 +287,58 @@ static void note_not_run(const struct judge_options *options, const struct histo
 				"without it";
 }
 
+/* Its sessions were: only then the trace is read once more for what happened to them. */
+static bool has_several_nodes(const struct history *history)
+{
+	uint32_t node = 0;
+
+	for (uint32_t i = 0; i < history->session_count; i++) {
+		if (node && history->sessions[i].node && history->sessions[i].node != node)
+			return true;
+		node = history->sessions[i].node ? history->sessions[i].node : node;
+	}
+	return false;
+}
+
+/* Of a trace of several nodes.  Where only it was asked for, nothing of levels is judged. */
+static bool check_sync(const struct judge_options *options, const char *path, const struct contract *contract,
+	const struct meter *meter, struct verdict *verdict, bool *ran, struct err *err)
+{
+	struct execution_load_options load = {.salvage = options->salvage, .results_apart = true, .meter = meter, .may_stop = true};
+	struct execution execution = {0};
+	struct life life;
+	bool ok;
+
+	*ran = false;
+	if (!life_load(&life, path, options->salvage, err))
+		return false;
+	ok = life.node_count < 2 || execution_load(&execution, path, &load, err);
+	if (ok && life.node_count > 1 && sync_applies(&life, &execution)) {
+		*ran = true;
+		sync_check(&life, &execution, &(struct sync_options){.contract = contract, .meter = meter}, verdict);
+	}
+	if (life.node_count > 1 && ok)
+		execution_release(&execution);
+	life_release(&life);
+	return ok;
+}
+
+/* Only what nodes do together. */
+static bool check_sync_alone(const struct judge_options *options, const char *path, const struct contract *contract,
+	const struct meter *meter, struct verdict *verdict, struct err *err)
+{
+	bool ran;
+
+	verdict->cluster_only = true;
+	verdict->contract = contract->name;
+	if (!check_sync(options, path, contract, meter, verdict, &ran, err))
+		return false;
+	if (!ran)
+		verdict_undecided(verdict, "sync: the trace is not one of several nodes", 1);
+	verdict_sort(verdict);
+	return true;
+}
+
 /* Probes tell versions, which adya needs; initial rows are what the solver needs.  Every oracle that has something
  * to go by is run, and the verdict rests on all of them; where none has, adya says what is missing. */
 static bool check_oracles(const struct judge_options *options, const char *path,
@@ -282,8 +346,10 @@ static bool check_oracles(const struct judge_options *options, const char *path,
 	struct verdict *verdict, struct err *err)
 {
 	struct solved solved = {.ran = false, .history = history, .meter = meter};
-	bool versions = history->counts.probes > 0, ok;
+	bool versions = history->counts.probes > 0, synced, ok;
 
+	if (options->oracle == ORACLE_SYNC)
+		return check_sync_alone(options, path, contract, meter, verdict, err);
 	if (options->audience == AUDIENCE_APPLICATION)
 		solved.application = application_new(history, verdict, meter);
 	ok = options->oracle == ORACLE_ADYA || (options->oracle == ORACLE_AUTO && versions && !is_modelled(history)) ||
@@ -297,6 +363,9 @@ static bool check_oracles(const struct judge_options *options, const char *path,
 		drop_documented(verdict);
 		application_finish(solved.application);
 	}
+	if (ok && options->audience == AUDIENCE_SERVER && options->oracle != ORACLE_ADYA && options->oracle != ORACLE_MVCC &&
+		has_several_nodes(history))
+		ok = check_sync(options, path, contract, meter, verdict, &synced, err);
 	if (!ok)
 		return false;
 	note_not_run(options, history, solved.ran, versions, verdict);
@@ -343,7 +412,8 @@ static void describe(struct judged *out, const char *path)
 		uint8_t level = history->txns[t].level;
 
 		context->committed += history->txns[t].outcome == TXN_COMMITTED;
-		context->level_txns[level < CONTRACT_LEVELS ? level : LEVEL_UNKNOWN]++;
+		if (!out->verdict.cluster_only)
+			context->level_txns[level < CONTRACT_LEVELS ? level : LEVEL_UNKNOWN]++;
 		if (history->txns[t].begin_ns && history->txns[t].begin_ns < first_ns)
 			first_ns = history->txns[t].begin_ns;
 		if (history->txns[t].end_ns > last_ns)
@@ -390,7 +460,8 @@ bool judge_trace(
 		return false;
 	}
 	note_interruption(&out->verdict);
-	count_unknown_levels(&out->history, &out->verdict);
+	if (!out->verdict.cluster_only)
+		count_unknown_levels(&out->history, &out->verdict);
 	witness_fetch(&out->history, &out->verdict);
 	describe(out, path);
 	return true;

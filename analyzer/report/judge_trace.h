@@ -67,14 +67,14 @@ extern const char *const judge_audiences[];
 		.choices = judge_oracles, \
 		.preset = "all that the trace has evidence for", \
 		.help = "traces: adya (versions from probes), mvcc (the schedule executed again " \
-			"on a model), or all, which also says why one was not run"}, \
+			"on a model), sync (what nodes of a cluster lost, and where they differ), or all, which also says why one was not run"}, \
 	{.name = "contract", \
 		.argument = "NAME", \
 		OPTION_STRING(struct_type, member.contract), \
 		.choices = contract_names, \
 		.preset = "by the server in the trace", \
 		.help = "what was promised, for traces: innodb, innodb-si, tidb-pessimistic, " \
-			"galera, galera-si, or adya (the textbook levels)"}, \
+			"galera, galera-si, group-replication, or adya (the textbook levels)"}, \
 	{.name = "contract-file", \
 		.argument = "FILE", \
 		OPTION_STRING(struct_type, member.contract_file), \

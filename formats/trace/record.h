@@ -116,7 +116,8 @@ enum { VERSION_TAG_SHIFT = 52 };
 	F(raw, columns)   /* [name, ...]; nil: all of the schema's, in order */                  \
 	F(raw, rows)      /* [[value, ...], ...] */                                              \
 	F(flag, complete) /* on the last part: no row was left out by a limit */                 \
-	F(raw, versions)  /* [version, ...] beside rows, where the table has them; else nil */
+	F(raw, versions)  /* [version, ...] beside rows, where the table has them; else nil */    \
+	F(str, definition) /* at a point of a cluster, on the last part: SHOW CREATE TABLE there */
 
 /* The server's status flags, as the protocol's OK packet has them: the field `status` of a stmt. */
 enum server_status {

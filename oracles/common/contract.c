@@ -22,6 +22,9 @@ static const char galera_text[] =
 static const char galera_si_text[] =
 #include "common/galera-si.contract.inc"
 	;
+static const char group_text[] =
+#include "common/group-replication.contract.inc"
+	;
 static const char adya_text[] =
 #include "common/adya.contract.inc"
 	;
@@ -43,9 +46,33 @@ static uint64_t phenomenon_bit(struct span name)
 	return 0;
 }
 
+/* Of the classes that a cluster may promise to be without. */
+static uint64_t cluster_bit(struct span name)
+{
+	enum finding_class class;
+
+	if (!finding_class_named(name, &class) || !finding_class_is_cluster(class))
+		return 0;
+	return (uint64_t)1 << (class - CLASS_LOST_COMMIT);
+}
+
+static uint32_t circumstance_bit(struct span name)
+{
+	static const char *const words[] = {
+#define X(name, word) word,
+		CONTRACT_CIRCUMSTANCES(X)
+#undef X
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (span_eq_str(name, words[i]))
+			return 1u << i;
+	return 0;
+}
+
 struct parser {
 	struct contract *out;
-	struct contract_level *level;
+	struct contract_level *level; /* the cluster's part among them */
 	struct contract_rule *rule;
 	const char *source;
 	unsigned line;
@@ -83,12 +110,21 @@ static bool copy_word(struct parser *p, char *out, size_t size, struct span word
 
 static bool parse_set(struct parser *p, struct span rest, uint64_t *set)
 {
-	for (struct span word = next_word(&rest); word.len; word = next_word(&rest)) {
-		uint64_t bit = phenomenon_bit(word);
+	bool cluster = p->level == &p->out->cluster, when = false;
 
-		if (!bit && !span_eq_str(word, "none"))
-			return fail(p, "no phenomenon is called", word);
-		*set |= bit;
+	for (struct span word = next_word(&rest); word.len; word = next_word(&rest)) {
+		uint64_t bit = cluster ? cluster_bit(word) : phenomenon_bit(word);
+
+		if (cluster && p->rule && span_eq_str(word, "when")) {
+			when = true;
+		} else if (when) {
+			if (!circumstance_bit(word))
+				return fail(p, "'when' takes unflushed, killed, all-down and behind, not", word);
+			p->rule->when |= circumstance_bit(word);
+		} else if (!bit && !span_eq_str(word, "none")) {
+			return fail(p, cluster ? "no phenomenon of a cluster is called" : "no phenomenon is called", word);
+		}
+		*set |= when ? 0 : bit;
 	}
 	return true;
 }
@@ -145,15 +181,23 @@ static bool parse_line(struct parser *p, struct span line)
 	}
 	if (span_eq_str(word, "level"))
 		return parse_level(p, next_word(&rest));
+	if (span_eq_str(word, "cluster")) {
+		p->level = &p->out->cluster;
+		p->level->given = true;
+		p->rule = NULL;
+		return true;
+	}
 	if (!p->level && (span_eq_str(word, "forbids") || span_eq_str(word, "rule")))
-		return fail(p, "a level line belongs before", word);
-	if (span_eq_str(word, "forbids"))
+		return fail(p, "a line 'level' or 'cluster' belongs before", word);
+	if (span_eq_str(word, "forbids")) {
+		p->rule = NULL;
 		return parse_set(p, rest, &p->level->forbids);
+	}
 	if (span_eq_str(word, "rule"))
 		return parse_rule(p, rest);
 	if (span_eq_str(word, "page") && p->rule)
 		return copy_word(p, p->rule->page, sizeof(p->rule->page), next_word(&rest));
-	return fail(p, "contract, engine, untimed, level, forbids, rule or page belongs here, not", word);
+	return fail(p, "contract, engine, untimed, level, cluster, forbids, rule or page belongs here, not", word);
 }
 
 bool contract_parse(struct contract *out, struct span text, const char *source, struct err *err)
@@ -178,7 +222,7 @@ bool contract_parse(struct contract *out, struct span text, const char *source, 
 const char contract_not_promised[] = "not-promised";
 
 const char *const contract_names[] = {
-	"innodb", "innodb-si", "tidb-pessimistic", "galera", "galera-si", "adya", NULL};
+	"innodb", "innodb-si", "tidb-pessimistic", "galera", "galera-si", "group-replication", "adya", NULL};
 
 bool contract_builtin(struct contract *out, const char *name, struct err *err)
 {
@@ -186,7 +230,7 @@ bool contract_builtin(struct contract *out, const char *name, struct err *err)
 		const char *name, *text;
 	} files[] = {{"innodb", innodb_text}, {"innodb-si", innodb_si_text},
 		{"tidb-pessimistic", tidb_text}, {"galera", galera_text},
-		{"galera-si", galera_si_text}, {"adya", adya_text}};
+		{"galera-si", galera_si_text}, {"group-replication", group_text}, {"adya", adya_text}};
 
 	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
 		if (strcmp(files[i].name, name) == 0)
@@ -194,7 +238,7 @@ bool contract_builtin(struct contract *out, const char *name, struct err *err)
 	}
 	return err_set(err, ERR_USAGE,
 		"no contract is called '%s'; there are innodb, innodb-si, tidb-pessimistic, "
-		"galera, galera-si and adya",
+		"galera, galera-si, group-replication and adya",
 		name);
 }
 
@@ -248,4 +292,22 @@ enum severity contract_judge(
 	}
 	*rule = contract_not_promised;
 	return SEVERITY_DOCUMENTED;
+}
+
+enum severity contract_judge_cluster(const struct contract *contract, uint32_t circumstances, enum finding_class class,
+	const struct contract_rule **rule)
+{
+	static const struct contract_rule not_promised = {.name = "not-promised"};
+	const struct contract_level *c = &contract->cluster;
+	uint64_t bit = (uint64_t)1 << (class - CLASS_LOST_COMMIT);
+
+	/* What is documented is so although it is forbidden otherwise. */
+	for (uint32_t i = 0; i < c->rule_count; i++) {
+		if (bit & c->rules[i].allows && (c->rules[i].when & ~circumstances) == 0) {
+			*rule = &c->rules[i];
+			return SEVERITY_DOCUMENTED;
+		}
+	}
+	*rule = bit & c->forbids ? NULL : &not_promised;
+	return bit & c->forbids ? SEVERITY_VIOLATION : SEVERITY_DOCUMENTED;
 }

@@ -12,6 +12,9 @@
  *	forbids CLASS...                  of the level above it
  *	rule NAME allows CLASS...|none    documented behaviour, named in the report
  *	page URL                          where the rule above is documented
+ *	cluster                           begins what the nodes together promise; after it
+ *	forbids CLASS...
+ *	rule NAME allows CLASS... when CIRCUMSTANCE...
  *
  * What a level neither forbids nor has a rule for is not promised: found, shown as documented, and
  * no violation.
@@ -28,9 +31,30 @@
 
 enum { CONTRACT_RULES_MAX = 16, CONTRACT_LEVELS = 5 /* by enum txn_level */ };
 
+/* What a rule of a cluster asks for: that it allows something only then. */
+#define CONTRACT_CIRCUMSTANCES(X)                                                                  \
+	/* a commit is answered before its log is written (innodb_flush_log_at_trx_commit=0) */    \
+	X(CIRCUMSTANCE_UNFLUSHED, "unflushed")                                                     \
+	X(CIRCUMSTANCE_KILLED, "killed")       /* a node's process ended by a signal */            \
+	X(CIRCUMSTANCE_ALL_DOWN, "all-down")   /* at one moment no node ran */                     \
+	X(CIRCUMSTANCE_BEHIND, "behind") /* the cluster was founded anew from a node that others were ahead of */
+
+enum contract_circumstance_number {
+#define X(name, word) name##_NUMBER,
+	CONTRACT_CIRCUMSTANCES(X)
+#undef X
+		CONTRACT_CIRCUMSTANCE_COUNT
+};
+enum contract_circumstance {
+#define X(name, word) name = 1 << name##_NUMBER,
+	CONTRACT_CIRCUMSTANCES(X)
+#undef X
+};
+
 struct contract_rule {
 	char name[40];
-	uint64_t allows; /* a set of classes: bits by enum finding_class */
+	uint64_t allows; /* a set of classes: bits by enum finding_class; of a cluster from CLASS_LOST_COMMIT on */
+	uint32_t when;   /* of a cluster: all of these circumstances; enum contract_circumstance */
 	char page[200];
 };
 
@@ -49,6 +73,7 @@ struct contract {
 	enum contract_engine engine;
 	bool untimed; /* an answer need not come from one state, at a moment that its times allow */
 	struct contract_level levels[CONTRACT_LEVELS];
+	struct contract_level cluster; /* its sets begin at CLASS_LOST_COMMIT */
 };
 
 /* A built-in contract by name. */
@@ -74,5 +99,9 @@ uint64_t contract_more_cycles(
  */
 enum severity contract_judge(
 	const struct contract *contract, uint8_t level, enum finding_class class, const char **rule);
+
+/* ... of a class of clusters, under these circumstances (enum contract_circumstance).  *rule is NULL for a violation. */
+enum severity contract_judge_cluster(const struct contract *contract, uint32_t circumstances, enum finding_class class,
+	const struct contract_rule **rule);
 
 #endif

@@ -72,6 +72,7 @@ const char *finding_oracle_name(enum finding_oracle oracle)
 		[FOUND_BY_ADYA_AND_MVCC] = "adya+mvcc",
 		[FOUND_BY_VALUES] = "values",
 		[FOUND_BY_APPLICATION] = "application",
+		[FOUND_BY_SYNC] = "sync",
 	};
 
 	return oracles[oracle];

@@ -70,7 +70,16 @@
 	X(CLASS_SPLIT_STATEMENT_GAP, "split-statement-gap")                                    \
 	X(CLASS_WRITE_SKEW, "write-skew")                                                      \
 	X(CLASS_WRONG_ERROR, "wrong-error")                                                    \
-	X(CLASS_WRONG_SQL, "wrong-sql")
+	X(CLASS_WRONG_SQL, "wrong-sql")                                                        \
+	/* Of clusters (oracle sync); they are in no set of a level. */                        \
+	X(CLASS_LOST_COMMIT, "lost-commit")                                                    \
+	X(CLASS_RESURRECTED, "resurrected")                                                    \
+	X(CLASS_DUPLICATE_APPLY, "duplicate-apply")                                            \
+	X(CLASS_DIVERGENT, "divergent")                                                        \
+	X(CLASS_BROKEN_CONSTRAINT, "broken-constraint")                                        \
+	X(CLASS_CRASH, "crash")                                                                \
+	X(CLASS_HANG, "hang")                                                                  \
+	X(CLASS_NO_RECOVERY, "no-recovery")
 
 enum finding_class {
 #define X(class, name) class,
@@ -80,8 +89,14 @@ enum finding_class {
 	FINDING_CLASS_COUNT
 };
 
-/* Sets of classes are 64 bits (common/contract.h). */
-_Static_assert(FINDING_CLASS_COUNT <= 64, "a bit a class");
+/* Sets of classes are 64 bits (common/contract.h): what a level promises, and apart from it what a cluster does. */
+_Static_assert(CLASS_WRONG_SQL < 64, "a bit a class");
+
+/* Is it about a cluster, and no matter of a level? */
+static inline bool finding_class_is_cluster(enum finding_class class)
+{
+	return class >= CLASS_LOST_COMMIT && class <= CLASS_NO_RECOVERY;
+}
 
 /* NULL for CLASS_LEVEL. */
 const char *finding_class_name(enum finding_class class);
@@ -100,7 +115,7 @@ const char *finding_variant_name(enum finding_variant variant);
 
 /* Which oracle made a finding; several where they agree. */
 enum finding_oracle { FOUND_BY_NONE, FOUND_BY_ADYA, FOUND_BY_MVCC, FOUND_BY_ADYA_AND_MVCC, FOUND_BY_VALUES,
-	FOUND_BY_APPLICATION };
+	FOUND_BY_APPLICATION, FOUND_BY_SYNC };
 
 const char *finding_oracle_name(enum finding_oracle oracle);
 

@@ -142,6 +142,20 @@ struct finding_pattern {
 	const char *const *advice;  /* what would prevent it, the best first; ends with NULL */
 };
 
+/* Of a finding about a cluster: where and when. */
+struct finding_place {
+	struct span phase;  /* which operations and faults were under way or just over, in words */
+	struct span *nodes; /* concerned */
+	uint32_t node_count;
+	struct span *logs; /* lines of the nodes' logs from then: "n2: ..." */
+	uint32_t log_count;
+	struct span *rows; /* in words: "t.child(17): ..." */
+	uint32_t row_count;
+	uint64_t row_total;
+	uint64_t from_ns, to_ns; /* it happened within, by the trace's clock */
+	const char *page;        /* of the rule that documents it; NULL: none */
+};
+
 struct finding {
 	char id[17]; /* 16 hex digits; the same in every run over the same trace */
 	enum finding_class class;
@@ -159,6 +173,7 @@ struct finding {
 	uint32_t row_count;
 	uint32_t session, number; /* the statement that did not do what it had to; number 0: none */
 	const struct finding_answer *answer; /* NULL: the finding is of no single answer */
+	const struct finding_place *place; /* of a cluster; else NULL */
 	const struct finding_pattern *pattern; /* SEVERITY_APPLICATION, and suspicions of that; else NULL */
 	struct span explanation; /* sentences; the variant and the caveat come after it (finding_complete) */
 	struct span caveat;      /* why it is not proven; or none */
@@ -228,6 +243,7 @@ struct verdict {
 	size_t level_count;
 	uint64_t decided, undecided, unsupported;
 	uint64_t open_sessions; /* sessions with a statement that is undecided or unsupported; 0: not known */
+	bool cluster_only; /* only what nodes do together was judged, and nothing of levels */
 	bool for_application; /* anomalies of the application were looked for */
 	struct verdict_harmless harmless[VERDICT_HARMLESS_MAX];
 	size_t harmless_count;

@@ -151,6 +151,11 @@ static bool add_release(const char *given, char *release, size_t size, const cha
 	return true;
 }
 
+void provide_tool(char *out, size_t size)
+{
+	find_tool(out, size);
+}
+
 bool provide_start(struct provided *out, const char *release, bool *skip, struct err *err)
 {
 	return provide_start_with(out, release, NULL, skip, err);

@@ -11,6 +11,7 @@
 #define COMMANDS_PRIVATE_SERVER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/attr.h"
 #include "base/err.h"
@@ -32,5 +33,7 @@ bool provide_start(
 bool provide_start_with(struct provided *out, const char *release, const char *const *settings, bool *skip,
 	struct err *err) MUST_CHECK;
 void provide_stop(struct provided *server);
+/* The path of isorec-servers. */
+void provide_tool(char *out, size_t size);
 
 #endif

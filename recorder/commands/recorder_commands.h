@@ -6,6 +6,7 @@
 #include "base/command.h"
 
 extern const struct command binlog_command;
+extern const struct command cluster_command;
 extern const struct command corpus_command;
 extern const struct command generate_command;
 extern const struct command hunt_command;

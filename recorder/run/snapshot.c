@@ -106,7 +106,7 @@ static bool is_scenarios(const void *ctx, struct span database)
 }
 
 /* Definitions and rows as they are; the scenario's setup may have set the time zone. */
-static bool set_session(struct snapshot *s, struct err *err)
+bool snapshot_session(struct snapshot *s, struct err *err)
 {
 	static const char sql[] = "set session " OWN_READING ", time_zone = @@global.time_zone";
 
@@ -121,7 +121,7 @@ bool snapshot_schema(struct snapshot *s, struct err *err)
 	MYSQL_ROW row;
 	bool ok;
 
-	if (!set_session(s, err))
+	if (!snapshot_session(s, err))
 		return false;
 
 	buf_add_str(&sql, "select table_name from information_schema.tables where "
@@ -158,10 +158,44 @@ static bool order_by(struct snapshot *s, const char *table, struct buf *sql, str
 	return ok;
 }
 
+/* What SHOW CREATE TABLE prints; the result holds it, NULL: it cannot be read. */
+static MYSQL_RES *read_definition(struct snapshot *s, struct span name, struct span *out)
+{
+	struct buf sql = BUF_INIT;
+	MYSQL_RES *result;
+	MYSQL_ROW row;
+	struct err err;
+
+	*out = SPAN_NONE;
+	if (!s->definitions)
+		return NULL;
+	buf_printf(&sql, "show create table %.*s", SPAN_ARG(name));
+	if (!ask(s, sql.data, &result, &err))
+		result = NULL;
+	row = result ? mysql_fetch_row(result) : NULL;
+	if (row)
+		*out = answer_field(result, row, 1);
+	buf_release(&sql);
+	return result;
+}
+
+/* The names of the result's columns. */
+static void pack_columns(MYSQL_RES *result, struct buf *out)
+{
+	msgpack_packer pk = pack_into(out);
+	unsigned count = mysql_num_fields(result);
+	const MYSQL_FIELD *fields = mysql_fetch_fields(result);
+
+	msgpack_pack_array(&pk, count);
+	for (unsigned i = 0; i < count; i++)
+		pack_str(&pk, span_of(fields[i].name, fields[i].name_length));
+}
+
 /* table: a prepared one, whose version is the last column. */
 static void emit_rows(struct snapshot *s, uint32_t number, const char *moment, MYSQL_RES *result,
-	const struct instrument_table *table)
+	const struct instrument_table *table, struct span definition)
 {
+	struct buf columns = BUF_INIT;
 	bool versioned = table != NULL;
 	/* Rows changed without triggers: their versions prove nothing. */
 	bool unknown = table && strcmp(moment, "final") == 0 && !instrument_table_exact(table);
@@ -175,6 +209,10 @@ static void emit_rows(struct snapshot *s, uint32_t number, const char *moment, M
 	uint32_t count = 0;
 	MYSQL_ROW row;
 
+	if (s->definitions) {
+		pack_columns(result, &columns);
+		record.columns = buf_span(&columns);
+	}
 	row_packer_init(&packer, result);
 	if (versioned)
 		packer.columns.count--;
@@ -208,6 +246,7 @@ static void emit_rows(struct snapshot *s, uint32_t number, const char *moment, M
 			}
 			record.last = !row;
 			record.complete = !row && !left && !(unknown && !kept);
+			record.definition = row ? SPAN_NONE : definition;
 			trace_emit_rows(s->producer, &record);
 			record.part++;
 			count = 0;
@@ -215,6 +254,7 @@ static void emit_rows(struct snapshot *s, uint32_t number, const char *moment, M
 		}
 	} while (row);
 	row_packer_release(&packer);
+	buf_release(&columns);
 	buf_release(&rows);
 	buf_release(&part);
 	buf_release(&versions);
@@ -225,21 +265,25 @@ bool snapshot_rows(struct snapshot *s, const char *moment, struct err *err)
 {
 	for (size_t i = 0; i < s->table_count; i++) {
 		struct buf sql = BUF_INIT, name = BUF_INIT;
-		MYSQL_RES *result;
+		MYSQL_RES *result, *defined;
+		struct span definition;
 		bool ok;
 
 		sql_print_name(span_str(s->database), &name);
 		buf_add_char(&name, '.');
 		sql_print_name(span_str(s->tables[i]), &name);
 		instrument_add_select(&sql, s->control, instrumented(s, s->tables[i]), buf_span(&name));
+		defined = read_definition(s, buf_span(&name), &definition);
 		buf_release(&name);
 		ok = order_by(s, s->tables[i], &sql, err) && ask(s, sql.data, &result, err);
 		buf_release(&sql);
+		if (ok)
+			emit_rows(s, (uint32_t)i, moment, result, instrumented(s, s->tables[i]), definition);
+		mysql_free_result(defined);
 		if (!ok && instrument_table_gone(mysql_errno(s->control)))
 			continue;
 		if (!ok)
 			return false;
-		emit_rows(s, (uint32_t)i, moment, result, instrumented(s, s->tables[i]));
 		mysql_free_result(result);
 	}
 	return true;

@@ -21,6 +21,7 @@ struct snapshot {
 	uint64_t rows_max; /* of a table */
 	struct values_limits limits;
 	const struct instrument_tables *instrument; /* NULL: none is prepared */
+	bool definitions; /* rows come with SHOW CREATE TABLE, too */
 	/* Tables by number, in the order of their names. */
 	char **tables;
 	size_t table_count, table_capacity;
@@ -30,6 +31,8 @@ struct snapshot {
 bool snapshot_server(struct snapshot *s, struct err *err) MUST_CHECK;
 /* Schema records of all tables of the database. */
 bool snapshot_schema(struct snapshot *s, struct err *err) MUST_CHECK;
+/* Reads definitions and rows as they are: before either, where snapshot_schema was not called. */
+bool snapshot_session(struct snapshot *s, struct err *err) MUST_CHECK;
 /* Their rows.  A table that was dropped since is left out. */
 bool snapshot_rows(struct snapshot *s, const char *moment, struct err *err) MUST_CHECK;
 void snapshot_release(struct snapshot *s);

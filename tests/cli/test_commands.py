@@ -99,7 +99,8 @@ def test_completion_in_bash():
     assert bash_complete("isotrace show --format=n") == ["ndjson"]
     assert bash_complete("isotrace show -f j") == ["json"]
     assert bash_complete("isotrace stats --format=") == ["text", "json"]
-    assert bash_complete("isotrace check --contract=") == ["innodb", "innodb-si", "tidb-pessimistic", "galera", "galera-si", "adya"]
+    assert bash_complete("isotrace check --contract=") == ["innodb", "innodb-si", "tidb-pessimistic", "galera", "galera-si",
+                                                                   "group-replication", "adya"]
     assert bash_complete("isotrace show --color=") == ["auto", "always", "never"]
     assert bash_complete("isotrace show --match=") == []
     assert bash_complete("isotrace show de") == ["demo.itr"]

@@ -30,7 +30,7 @@ KINDS = {
                    ("columns", R), ("primary_key", R), ("keys", R), ("foreign_keys", R),
                    ("partitions", S), ("create_text", S), ("triggers", R)]),
     3: ("rows", [("seq", U), ("at", U), ("table", U), ("node", S), ("moment", S), ("part", U),
-                 ("last", F), ("columns", R), ("rows", R), ("complete", F), ("versions", R)]),
+                 ("last", F), ("columns", R), ("rows", R), ("complete", F), ("versions", R), ("definition", S)]),
     4: ("session", [("seq", U), ("at", U), ("session", U), ("event", U), ("node", S),
                     ("client", S), ("user", S), ("database", S), ("thread", U),
                     ("capabilities", U), ("reason", S), ("attributes", R),

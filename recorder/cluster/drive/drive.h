@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Drives a cluster: starts it, puts a load of dependent data on it, performs the operations of a text (drive/ops.h), and
+ * records all of it, with what the nodes hold at points at which the clients are held.
+ *
+ * The cluster is one of our own, started by the command that its kind names, and ends with this process.
+ */
+#ifndef CLUSTER_DRIVE_DRIVE_H
+#define CLUSTER_DRIVE_DRIVE_H
+
+#include <signal.h>
+
+#include "cluster/drive/ops.h"
+#include "workload/model.h"
+
+struct drive_options {
+	const struct ops *ops;
+	const char *output; /* the trace */
+	bool overwrite;
+	const char *servers;       /* the path of isorec-servers */
+	const volatile sig_atomic_t *stop;
+	void (*tell)(void *ctx, const char *what); /* for a person; NULL: nothing */
+	void *ctx;
+};
+
+struct drive_report {
+	uint64_t statements, transactions, committed, unknown, failed;
+	unsigned operations, operations_failed, operations_late; /* late: their moment did not come */
+	bool skipped; /* the cluster cannot be had here */
+};
+
+bool drive_run(const struct drive_options *options, struct drive_report *report, struct err *err) MUST_CHECK;
+
+#endif

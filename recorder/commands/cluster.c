@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* isorec cluster: drives a cluster through operations while it is recorded. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/output.h"
+#include "base/text.h"
+#include "cluster/drive/drive.h"
+#include "commands/private_server.h"
+#include "commands/recorder_commands.h"
+#include "trace/reader.h"
+
+enum { EXIT_SKIPPED = 77 };
+
+struct cluster_options {
+	const char *output, *kind, *print_kind;
+	bool kinds, overwrite, quiet, check_only;
+};
+
+static volatile sig_atomic_t stop;
+
+static void on_signal(int number)
+{
+	(void)number;
+	stop = 1;
+}
+
+static const struct option_def cluster_table[] = {
+	{.name = "output",
+		.letter = 'o',
+		.argument = "TRACE",
+		.files = true,
+		OPTION_STRING(struct cluster_options, output),
+		.preset = "the text's name, with .itr",
+		.help = "the trace to write"},
+	{.name = "overwrite",
+		OPTION_FLAG(struct cluster_options, overwrite),
+		.help = "replace the trace if it is there"},
+	{.name = "kind",
+		.argument = "KIND",
+		.files = true,
+		OPTION_STRING(struct cluster_options, kind),
+		.preset = "as the text says",
+		.help = "the kind of cluster: one that is built in, or a file of your own"},
+	{.name = "kinds",
+		OPTION_FLAG(struct cluster_options, kinds),
+		.help = "print the kinds that are built in, and their operations"},
+	{.name = "print-kind",
+		.argument = "KIND",
+		OPTION_STRING(struct cluster_options, print_kind),
+		.help = "print the file of a kind, to begin one of your own"},
+	{.name = "check",
+		OPTION_FLAG(struct cluster_options, check_only),
+		.help = "read the text, print it in its plain form, and do nothing"},
+	{.name = "quiet",
+		.letter = 'q',
+		OPTION_FLAG(struct cluster_options, quiet),
+		.help = "do not tell what is done"},
+	OPTION_END,
+};
+
+static const struct command_example cluster_examples[] = {
+	{"cluster run flush.ops -o flush.itr", "drive a cluster, and record it"},
+	{"cluster run --check flush.ops", "is the text right?"},
+	{"cluster replay flush.itr -o again.itr", "the operations of a trace once more, at the same statements"},
+	{"cluster --print-kind galera", "what can be done to a Galera cluster"},
+	{NULL, NULL},
+};
+
+static void tell(void *ctx, const char *what)
+{
+	(void)ctx;
+	output_message("%s", what);
+}
+
+static enum exit_status print_kinds(void)
+{
+	struct buf out = BUF_INIT;
+
+	for (size_t i = 0; kind_names[i]; i++) {
+		struct kind kind;
+		struct err err;
+
+		if (!kind_open(&kind, kind_names[i], &err))
+			continue;
+		buf_printf(&out, "%s%s (tried on: %s)\n", i ? "\n" : "", kind_names[i], kind.tried ? kind.tried : "nothing yet");
+		for (unsigned o = 0; o < kind.operation_count; o++)
+			buf_printf(&out, "  %-9s %-26s %s\n", kind.operations[o].fault ? "fault" : "operation", kind.operations[o].name,
+				kind.operations[o].says ? kind.operations[o].says : "");
+		kind_release(&kind);
+	}
+	(void)!output_write(&out);
+	return output_finish(EXIT_STATUS_OK);
+}
+
+static enum exit_status print_kind(const char *name)
+{
+	struct buf out = BUF_INIT;
+	const char *text = kind_text(name);
+
+	if (!text) {
+		output_message("%s: no kind of cluster is built in under this name; isorec cluster --kinds lists them", name);
+		return EXIT_STATUS_USAGE;
+	}
+	buf_add_str(&out, text);
+	(void)!output_write(&out);
+	return output_finish(EXIT_STATUS_OK);
+}
+
+static void report_text(const struct drive_report *r, const char *trace, struct buf *out)
+{
+	text_add_counted(out, r->operations, "operation", "operations");
+	if (r->operations_failed || r->operations_late)
+		buf_printf(out, " (%u failed, %u more left out)", r->operations_failed, r->operations_late);
+	buf_add_str(out, ", ");
+	text_add_counted(out, r->transactions, "transaction", "transactions");
+	buf_add_str(out, ": ");
+	text_add_count(out, r->committed);
+	buf_add_str(out, " committed, ");
+	text_add_count(out, r->failed);
+	buf_add_str(out, " failed, ");
+	text_add_count(out, r->unknown);
+	buf_printf(out, " lost their connection; recorded in %s\n", trace);
+}
+
+static enum exit_status drive(const struct cluster_options *o, const struct ops *ops, const char *trace)
+{
+	struct sigaction action = {.sa_handler = on_signal};
+	char servers[4096];
+	struct drive_options options = {.ops = ops,
+		.output = trace,
+		.overwrite = o->overwrite,
+		.servers = servers,
+		.stop = &stop,
+		.tell = o->quiet ? NULL : tell};
+	struct drive_report report;
+	struct buf out = BUF_INIT;
+	struct err err;
+
+	provide_tool(servers, sizeof(servers));
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	if (!drive_run(&options, &report, &err)) {
+		output_message("%s", err.text);
+		return report.skipped ? (enum exit_status)EXIT_SKIPPED : err_exit_status(&err);
+	}
+	report_text(&report, trace, &out);
+	(void)!output_write(&out);
+	return output_finish(stop ? EXIT_STATUS_INCOMPLETE : EXIT_STATUS_OK);
+}
+
+/* NAME.itr of NAME.ops. */
+static void trace_name(const char *text, char *out, size_t size)
+{
+	const char *slash = strrchr(text, '/'), *dot = strrchr(slash ? slash : text, '.');
+
+	snprintf(out, size, "%.*s.itr", (int)(dot ? dot - text : (long)strlen(text)), text);
+}
+
+static enum exit_status run_text(const struct cluster_options *o, const char *path)
+{
+	enum exit_status status;
+	struct buf out = BUF_INIT;
+	char trace[4096];
+	struct ops ops;
+	struct err err;
+
+	if (!ops_open(&ops, path, o->kind, &err)) {
+		output_message("%s", err.text);
+		return err.code == ERR_FORMAT ? EXIT_STATUS_USAGE : err_exit_status(&err);
+	}
+	if (o->check_only) {
+		ops_print(&ops, &out);
+		(void)!output_write(&out);
+		status = output_finish(EXIT_STATUS_OK);
+	} else {
+		trace_name(path, trace, sizeof(trace));
+		status = drive(o, &ops, o->output ? o->output : trace);
+	}
+	ops_release(&ops);
+	return status;
+}
+
+static enum exit_status run(const struct command *command, int argc, char **argv)
+{
+	struct cluster_options options = {.output = NULL};
+	enum exit_status status = EXIT_STATUS_OK;
+	char **args;
+	int count;
+
+	if (!command_parse(command, &options, argc, argv, &args, &count, &status))
+		return status;
+	if (options.kinds)
+		return print_kinds();
+	if (options.print_kind)
+		return print_kind(options.print_kind);
+	if (count == 2 && strcmp(args[0], "run") == 0)
+		return run_text(&options, args[1]);
+	return command_misused(command, "what is to be done? run FILE");
+}
+
+const struct command cluster_command = {
+	.name = "cluster",
+	.summary = "drives a cluster through operations and faults while it is recorded",
+	.arguments = "run FILE",
+	.description =
+		"Starts a private cluster, puts a load of dependent data on all its nodes, performs\n"
+		"the operations of FILE at their moments, and records everything: the sessions, the\n"
+		"operations, the nodes' states, ends and logs, and what each node holds when the\n"
+		"clients are held.  isotrace check then says what was lost, and where nodes differ.",
+	.options = cluster_table,
+	.examples = cluster_examples,
+	.run = run,
+	.files = true,
+};
