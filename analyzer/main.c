@@ -11,6 +11,7 @@ static const struct command *const commands[] = {
 	&explain_command,
 	&export_command,
 	&import_command,
+	&merge_command,
 	&reduce_command,
 	&report_command,
 	&show_command,

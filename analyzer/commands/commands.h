@@ -6,7 +6,7 @@
 #include "base/command.h"
 
 extern const struct command check_command, corpus_command, diff_command,
-	explain_command, export_command, import_command, reduce_command, report_command, show_command, slice_command,
+	explain_command, export_command, import_command, merge_command, reduce_command, report_command, show_command, slice_command,
 	stats_command;
 
 #endif

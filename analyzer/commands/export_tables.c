@@ -258,7 +258,7 @@ enum exit_status export_list_columns(void)
 	struct buf out = BUF_INIT;
 
 	for (int t = 0; t < TRACE_TABLE_COUNT; t++) {
-		const struct table *table = &trace_tables[t];
+		const struct data_table *table = &trace_tables[t];
 
 		buf_printf(&out, "%s%s: %s\n", t ? "\n" : "", table->name, table->meaning);
 		for (size_t i = 0; i < table->column_count; i++)

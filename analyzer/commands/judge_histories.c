@@ -6,6 +6,7 @@
 
 #include "base/interrupt.h"
 #include "base/output.h"
+#include "base/siphash.h"
 #include "base/text.h"
 #include "commands/output_path.h"
 #include "model/history/load.h"
@@ -250,25 +251,54 @@ static bool targets_allowed(const struct histories_options *options, char **path
 	return true;
 }
 
+/* Which share of the list; the digest tells that two shares are of one list. */
+static bool read_share(const struct histories_options *options, char **paths, int count, struct check_share *out, struct err *err)
+{
+	struct buf names = BUF_INIT;
+
+	*out = (struct check_share){.histories = (uint64_t)count};
+	if (!shard_parse(options->shard, &out->shard, err))
+		return false;
+	for (int i = 0; i < count; i++) {
+		if (strcmp(paths[i], "-") == 0 && out->shard.of)
+			return err_set(err, ERR_USAGE, "--shard: standard input is no history that other shares could skip");
+		buf_printf(&names, "%s\n", paths[i]);
+	}
+	out->list = siphash_digest(names.data, names.len);
+	buf_release(&names);
+	return true;
+}
+
 enum exit_status histories_check(const struct command *command,
 	const struct histories_options *options, char **paths, int count, struct check_output *outputs,
 	size_t output_count)
 {
 	enum exit_status worst = EXIT_STATUS_OK;
 	bool interrupted = false;
+	struct check_share share;
 	struct err err;
 
+	if (!read_share(options, paths, count, &share, &err))
+		return command_misused(command, "%s", err.text);
+	for (size_t i = 0; i < output_count && share.shard.of; i++)
+		outputs[i].share = &share;
 	if (!targets_allowed(options, paths, count, outputs, output_count, &err))
 		return command_misused(command, "%s", err.text);
 	for (size_t i = 0; i < output_count; i++)
 		check_output_begin(&outputs[i]);
 	for (int i = 0; i < count && worst != EXIT_STATUS_USAGE && !interrupted; i++) {
-		int from = from_resolve(options->from, paths[i]);
-		enum exit_status one = from == FROM_TRACE ? check_trace(command, options, paths[i],
-								    outputs, output_count)
-							  : check_foreign(command, options, from,
-								    paths[i], outputs, output_count);
+		int from;
+		enum exit_status one;
 
+		if (!shard_has(&share.shard, (uint64_t)i))
+			continue;
+		for (size_t k = 0; k < output_count; k++)
+			outputs[k].at = (uint64_t)i;
+		from = from_resolve(options->from, paths[i]);
+		one = from == FROM_TRACE ? check_trace(command, options, paths[i], outputs, output_count)
+					 : check_foreign(command, options, from, paths[i], outputs, output_count);
+		for (size_t k = 0; k < output_count && exit_status_weight(one) >= exit_status_weight(EXIT_STATUS_INPUT); k++)
+			check_output_fail(&outputs[k], paths[i], one);
 		worst = exit_status_weight(one) > exit_status_weight(worst) ? one : worst;
 		interrupted = interrupt_seen();
 		if (interrupted && i + 1 < count) {
@@ -278,7 +308,8 @@ enum exit_status histories_check(const struct command *command,
 		}
 	}
 	for (size_t i = 0; i < output_count; i++) {
-		if (worst == EXIT_STATUS_USAGE || !outputs[i].histories) {
+		outputs[i].status = worst;
+		if (worst == EXIT_STATUS_USAGE || (!outputs[i].histories && !outputs[i].share)) {
 			check_output_release(&outputs[i]);
 		} else if (!check_output_end(&outputs[i], &err)) {
 			output_message("%s", err.text);

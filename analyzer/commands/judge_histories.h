@@ -18,6 +18,7 @@ struct histories_options {
 	const char *level;
 	bool first;
 	int initial; /* enum initial */
+	const char *shard;
 	struct judge_options judge;
 };
 
@@ -41,6 +42,11 @@ extern const char *const fail_on_words[], *const initial_words[];
 		.choices = from_words, \
 		.preset = "auto", \
 		.help = FROM_HELP}, \
+	{.name = "shard", \
+		.argument = "I/N", \
+		OPTION_STRING(struct_type, member.shard), \
+		.help = "judge this share of the histories alone: 2/7 is every seventh, beginning with the second; with " \
+			"--format=ndjson isotrace merge puts the shares together" }, \
 	OPTION_HEADING("Judgement"), \
 	{.name = "fail-on", \
 		.argument = "WHAT", \

@@ -14,8 +14,14 @@ void verdict_text(struct buf *out, const struct page *page, const struct verdict
 	const struct verdict *verdict);
 
 /* Lines of JSON: one of type "verdict", then one of type "finding" for each. */
-void verdict_ndjson(
-	struct buf *out, const struct verdict_context *context, const struct verdict *verdict);
+/* The first and the last line of a share, and one for a history that could not be judged. */
+struct check_share;
+void share_begin_ndjson(struct buf *out, const struct check_share *share);
+void share_fail_ndjson(struct buf *out, uint64_t history, const char *input, enum exit_status status);
+void share_end_ndjson(struct buf *out, const struct check_share *share, uint64_t judged, enum exit_status status);
+/* `history`: its place in the list of which a share is judged, or NULL. */
+void verdict_ndjson(struct buf *out, const struct verdict_context *context, const struct verdict *verdict,
+	const uint64_t *history);
 
 /* A testsuite: a testcase for each finding, failed when it counts and else skipped, and one for the
  * verdict as a whole, an error when the evidence is incomplete. */

@@ -77,9 +77,12 @@ void check_output_begin(struct check_output *output)
 	case SHEET_HTML:
 		html_begin(&output->json, &output->out);
 		break;
+	case SHEET_NDJSON:
+		if (output->share)
+			share_begin_ndjson(&output->out, output->share);
+		break;
 	case SHEET_TEXT:
 	case SHEET_JSON:
-	case SHEET_NDJSON:
 		break;
 	}
 }
@@ -101,7 +104,7 @@ bool check_output_add(struct check_output *output, const struct verdict_context 
 		buf_add_char(&output->out, '\n');
 		break;
 	case SHEET_NDJSON:
-		verdict_ndjson(&output->out, context, verdict);
+		verdict_ndjson(&output->out, context, verdict, output->share ? &output->at : NULL);
 		break;
 	case SHEET_JUNIT:
 		verdict_junit(&output->junit, context, verdict);
@@ -129,6 +132,12 @@ bool check_output_add(struct check_output *output, const struct verdict_context 
 	return true;
 }
 
+void check_output_fail(struct check_output *output, const char *input, enum exit_status status)
+{
+	if (output->format == SHEET_NDJSON && output->share)
+		share_fail_ndjson(&output->out, output->at, input, status);
+}
+
 static void finish(struct check_output *output)
 {
 	switch (output->format) {
@@ -150,9 +159,12 @@ static void finish(struct check_output *output)
 	case SHEET_HTML:
 		html_end(&output->json, &output->out);
 		break;
+	case SHEET_NDJSON:
+		if (output->share)
+			share_end_ndjson(&output->out, output->share, output->histories, output->status);
+		break;
 	case SHEET_TEXT:
 	case SHEET_JSON:
-	case SHEET_NDJSON:
 		break;
 	}
 }

@@ -642,12 +642,16 @@ void verdict_json(
 	json_end_object(json);
 }
 
-void verdict_summary_json(
-	struct json *json, const struct verdict_context *context, const struct verdict *verdict)
+void verdict_summary_json(struct json *json, const struct verdict_context *context, const struct verdict *verdict,
+	const uint64_t *history)
 {
 	json_begin_object(json);
 	string_json(json, "schema", SPAN_LIT("isotrace.check/1"));
 	string_json(json, "type", SPAN_LIT("verdict"));
+	if (history) {
+		uint_json(json, "history", *history);
+		uint_json(json, "status", context->status);
+	}
 	verdict_head_json(json, context, verdict);
 	coverage_json(json, context, verdict);
 	json_end_object(json);

@@ -76,9 +76,10 @@ const char *promise_answer_name(enum promise_answer answer);
 
 void verdict_json(
 	struct json *json, const struct verdict_context *context, const struct verdict *verdict);
-/* The same without the findings, for a stream of lines. */
-void verdict_summary_json(
-	struct json *json, const struct verdict_context *context, const struct verdict *verdict);
+/* The same without the findings, for a stream of lines.  `history`: its place in a list, with the exit status that it
+ * comes to; or NULL. */
+void verdict_summary_json(struct json *json, const struct verdict_context *context, const struct verdict *verdict,
+	const uint64_t *history);
 void finding_json(struct json *json, const struct finding *finding);
 /* The next of the known bugs that a finding is, from *at = 0 on: "known: MDEV-32898, MYSQL-113228:
  * open in ...".  False: no more. */

@@ -10,13 +10,13 @@
 /* ---- what the tables are ---- */
 
 #define COLUMN_OF(name, type, meaning) {#name, COLUMN_##type, meaning},
-static const struct column statement_columns[] = {STATEMENT_COLUMNS(COLUMN_OF)};
-static const struct column transaction_columns[] = {TRANSACTION_COLUMNS(COLUMN_OF)};
-static const struct column version_columns[] = {VERSION_COLUMNS(COLUMN_OF)};
-static const struct column edge_columns[] = {EDGE_COLUMNS(COLUMN_OF)};
-static const struct column finding_columns[] = {FINDING_COLUMNS(COLUMN_OF)};
+static const struct data_column statement_columns[] = {STATEMENT_COLUMNS(COLUMN_OF)};
+static const struct data_column transaction_columns[] = {TRANSACTION_COLUMNS(COLUMN_OF)};
+static const struct data_column version_columns[] = {VERSION_COLUMNS(COLUMN_OF)};
+static const struct data_column edge_columns[] = {EDGE_COLUMNS(COLUMN_OF)};
+static const struct data_column finding_columns[] = {FINDING_COLUMNS(COLUMN_OF)};
 
-const struct table trace_tables[TRACE_TABLE_COUNT] = {
+const struct data_table trace_tables[TRACE_TABLE_COUNT] = {
 	[TABLE_STATEMENTS] = {"statements", "every statement, in the order of their ends", statement_columns,
 		ARRAY_LEN(statement_columns)},
 	[TABLE_TRANSACTIONS] = {"transactions", "every transaction, in the order of their begins", transaction_columns,

@@ -112,7 +112,7 @@ enum edge_column { EDGE_COLUMNS(COLUMN_NUMBER_E) EDGE_COLUMN_COUNT };
 enum finding_column { FINDING_COLUMNS(COLUMN_NUMBER_F) FINDING_COLUMN_COUNT };
 
 enum trace_table { TABLE_STATEMENTS, TABLE_TRANSACTIONS, TABLE_VERSIONS, TABLE_EDGES, TABLE_FINDINGS, TRACE_TABLE_COUNT };
-extern const struct table trace_tables[TRACE_TABLE_COUNT];
+extern const struct data_table trace_tables[TRACE_TABLE_COUNT];
 
 /* One row; wall_ns turns a moment of the trace into one since 1970.  False: the output is gone. */
 bool table_add_stmt(struct table_out *out, const struct record_stmt *stmt, const struct names *names,

@@ -44,7 +44,7 @@ struct group {
 };
 
 struct parquet {
-	const struct table *table;
+	const struct data_table *table;
 	struct chunk *chunks;
 	uint64_t rows; /* in them */
 	uint64_t bytes_out;
@@ -151,7 +151,7 @@ static void thrift_list(struct thrift *t, int number, int type, size_t count)
 
 /* ---- rows ---- */
 
-struct parquet *parquet_new(const struct table *table)
+struct parquet *parquet_new(const struct data_table *table)
 {
 	struct parquet *p = mem_zero(1, sizeof(*p));
 
@@ -380,7 +380,7 @@ static void put_logical_type(struct thrift *t, enum column_type type)
 	thrift_end(t);
 }
 
-static void put_schema(struct thrift *t, const struct table *table)
+static void put_schema(struct thrift *t, const struct data_table *table)
 {
 	thrift_list(t, 2, THRIFT_STRUCT, 1 + table->column_count);
 	thrift_begin(t);
@@ -398,7 +398,7 @@ static void put_schema(struct thrift *t, const struct table *table)
 }
 
 static void put_column_chunk(
-	struct thrift *t, const struct column *column, const struct group *group, const struct chunk_place *place)
+	struct thrift *t, const struct data_column *column, const struct group *group, const struct chunk_place *place)
 {
 	thrift_begin(t);
 	thrift_i64(t, 2, place->offset);

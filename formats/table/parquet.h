@@ -13,7 +13,7 @@
 
 struct parquet;
 
-struct parquet *parquet_new(const struct table *table);
+struct parquet *parquet_new(const struct data_table *table);
 /* True: a row group is full, and parquet_flush is to be called. */
 bool parquet_row(struct parquet *parquet, const struct cell *cells);
 /* Appends what was gathered as a row group; also for the empty rest. */

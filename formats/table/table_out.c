@@ -13,7 +13,7 @@
 
 struct table_out {
 	enum table_format format;
-	const struct table *table;
+	const struct data_table *table;
 	table_sink *sink;
 	void *context;
 	struct buf bytes;
@@ -113,11 +113,11 @@ static void ndjson_row(struct table_out *out, const struct cell *cells)
 }
 
 struct table_out *table_out_new(
-	enum table_format format, const struct table *table, table_sink *sink, void *context)
+	enum table_format format, const struct data_table *table, table_sink *sink, void *context)
 {
 	struct table_out *out = mem_zero(1, sizeof(*out));
 
-	CHECK(table->column_count <= TABLE_COLUMNS_MAX);
+	CHECK(table->column_count <= DATA_COLUMNS_MAX);
 	*out = (struct table_out){.format = format, .table = table, .sink = sink, .context = context};
 	if (format == TABLE_CSV)
 		csv_head(out);

@@ -20,19 +20,19 @@ enum column_type {
 	COLUMN_TIME, /* nanoseconds since 1970, UTC */
 };
 
-struct column {
+struct data_column {
 	const char *name;
 	enum column_type type;
 	const char *meaning;
 };
 
-struct table {
+struct data_table {
 	const char *name, *meaning;
-	const struct column *columns;
+	const struct data_column *columns;
 	size_t column_count;
 };
 
-enum { TABLE_COLUMNS_MAX = 40 };
+enum { DATA_COLUMNS_MAX = 40 };
 
 struct cell {
 	bool is_null;
@@ -64,7 +64,7 @@ enum table_format { TABLE_CSV, TABLE_NDJSON, TABLE_PARQUET };
 struct table_out;
 
 struct table_out *table_out_new(
-	enum table_format format, const struct table *table, table_sink *sink, void *context);
+	enum table_format format, const struct data_table *table, table_sink *sink, void *context);
 /* One cell a column, which are copied.  False: the output is gone. */
 bool table_out_row(struct table_out *out, const struct cell *cells) MUST_CHECK;
 /* Writes what is left. */
