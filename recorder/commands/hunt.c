@@ -29,6 +29,8 @@ struct hunt_command_options {
 	struct run_timeouts timeouts;
 	int known, reduce;
 	bool here, drop_database;
+	const char *shard;
+	struct option_strings merge;
 	struct grammar_options grammar;
 };
 
@@ -169,6 +171,8 @@ static enum exit_status hunt_run(const struct command *command, int argc, char *
 	buf_release(&learnt);
 	if (!add_servers(&options, &o))
 		return command_misused(command, "at most %d servers", HUNT_SERVERS_MAX);
+	if (!shard_parse(o.shard, &options.shard, &err))
+		return command_failed(command, &err);
 	if (!runs_folder(o.output))
 		return EXIT_STATUS_INPUT;
 	if (!grammar_files_open(&grammar, &o.grammar, &err))
@@ -182,6 +186,8 @@ static enum exit_status hunt_run(const struct command *command, int argc, char *
 	options.seed = o.seed;
 	options.orders = o.orders;
 	options.cases = o.cases;
+	options.merge = o.merge.items;
+	options.merge_count = o.merge.count;
 	options.time_ns = o.time;
 	options.memory_max = o.memory;
 	options.jobs = (unsigned)(o.jobs ? o.jobs : 1);
@@ -234,6 +240,16 @@ static const struct option_def hunt_table[] = {
 		OPTION_UINT(struct hunt_command_options, cases),
 		.preset = "no end",
 		.help = "stop when the cases 0 to N-1 are done"},
+	{.name = "shard",
+		.argument = "I/N",
+		OPTION_STRING(struct hunt_command_options, shard),
+		.help = "this share of the cases alone, on one of N machines: 2/7 is every seventh, beginning with the second"},
+	{.name = "merge",
+		.argument = "FOLDER",
+		.files = true,
+		OPTION_STRINGS(struct hunt_command_options, merge),
+		.help = "execute nothing, and put the hunt of this folder, and others given so, into the folder of --output; all made "
+			"with the same model, seed, dialect and servers, which are given here, too"},
 	CASE_JOBS_OPTION(struct hunt_command_options, jobs, HUNT_JOBS_MAX, "one for each processor"),
 	CASE_MEMORY_OPTION(struct hunt_command_options, memory),
 	RUNS_TIMEOUT_OPTIONS(struct hunt_command_options, timeouts),
@@ -266,6 +282,7 @@ static const struct command_example hunt_examples[] = {
 	{"hunt --server mariadb-11.8 --server mysql-9.7 --cases 1000 -o both", "two releases, compared"},
 	{"hunt --server mariadb-10.11 --yy my.yy --zz my.zz --time 1h -o rqg", "statements from a grammar of RQG"},
 	{"hunt --server mariadb-11.8 --like shop.itr --time 1h", "cases like what was recorded"},
+	{"hunt --server mariadb-11.8 --merge a --merge b -o all", "what two machines found with --shard, as one"},
 	{"hunt --use-server -P 3306 --model wide --time 1h -o mine", "a server that runs already"},
 	{NULL, NULL},
 };

@@ -26,7 +26,6 @@ enum {
 	STUCK_MS = 300000,    /* a worker that says nothing for so long is killed */
 	FINISH_MS = 120000,   /* when the hunt ends */
 	FAILURES_IN_A_ROW = 25,
-	LOG_MAX = 1 << 30,
 };
 
 struct child {
@@ -109,7 +108,7 @@ static bool read_log(struct hunting *h, const char *path, bool *torn)
 	*torn = false;
 	if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
 		return true;
-	if (!file_read(path, LOG_MAX, &text, h->err)) {
+	if (!file_read(path, HUNT_LOG_MAX, &text, h->err)) {
 		buf_release(&text);
 		return false;
 	}
@@ -223,7 +222,7 @@ static bool next_case(struct hunting *h, uint64_t *number)
 {
 	const struct hunt_options *o = h->options;
 
-	while (state_is_done(&h->state, h->state.next))
+	while (!shard_has(&o->shard, h->state.next) || state_is_done(&h->state, h->state.next))
 		h->state.next++;
 	if (o->cases && h->state.next >= o->cases)
 		return false;
@@ -457,6 +456,19 @@ static bool loop(struct hunting *h)
 	return true;
 }
 
+static bool merge_first(struct hunting *h)
+{
+	struct buf head = BUF_INIT;
+	bool ok = true;
+
+	if (h->options->merge_count) {
+		print_head(h->options, &head);
+		ok = merge_hunts(h->options, buf_span(&head), h->err);
+	}
+	buf_release(&head);
+	return ok;
+}
+
 bool hunt(const struct hunt_options *options, struct hunt_summary *summary, struct err *err)
 {
 	struct hunting *h = mem_zero(1, sizeof(*h));
@@ -465,11 +477,11 @@ bool hunt(const struct hunt_options *options, struct hunt_summary *summary, stru
 	*summary = (struct hunt_summary){.cases = 0};
 	h->options = h->state.options = options;
 	h->err = err;
-	ok = make_folders(options, err) && open_log(h);
+	ok = make_folders(options, err) && merge_first(h) && open_log(h);
 	h->begin_ns = h->drawn_ns = h->said_ns = h->page_ns = clock_mono_ns();
-	if (ok && h->state.cases)
+	if (ok && h->state.cases && !options->merge_count)
 		say(h, "going on after the %" PRIu64 " cases of %s/log", h->state.cases, options->folder);
-	if (ok) {
+	if (ok && !options->merge_count) {
 		void (*before)(int) = signal(SIGPIPE, SIG_IGN);
 
 		ok = loop(h);

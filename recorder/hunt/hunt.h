@@ -17,6 +17,7 @@
 
 #include <signal.h>
 
+#include "base/shard.h"
 #include "generate/generate.h"
 #include "hunt/judge.h"
 #include "run/case_server.h"
@@ -33,6 +34,9 @@ struct hunt_options {
 	const struct table_plan *tables;
 	const struct dialect *dialect;
 	uint64_t seed, orders, cases; /* cases 0: no end */
+	struct shard shard;           /* these cases alone */
+	const char *const *merge;     /* folders of hunts that become one in `folder`; nothing is executed then */
+	size_t merge_count;
 	uint64_t time_ns;             /* 0: no end */
 	uint64_t memory_max;          /* bytes of a worker */
 	unsigned jobs;

@@ -9,6 +9,8 @@
 enum hunt_tag { HAPPENED_BLOCKED, HAPPENED_DEADLOCK, HAPPENED_SNAPSHOT, HAPPENED_TIMEOUT, HAPPENED_DUPLICATE, HAPPENED_FOREIGN,
 	HAPPENED_COUNT };
 
+enum { HUNT_LOG_MAX = 1 << 30 };
+
 /* A case on one server. */
 struct hunt_result {
 	uint64_t number;
@@ -70,6 +72,9 @@ void state_release(struct hunt_state *state);
 /* Pairs seen, and those that the model allows. */
 void state_pairs(const struct hunt_state *state, uint64_t *seen, uint64_t *possible);
 uint64_t state_count(const struct hunt_state *state, enum hunt_kind kind);
+
+/* Puts the hunts of options->merge into options->folder, whose log then begins with `head` as theirs do. */
+bool merge_hunts(const struct hunt_options *options, struct span head, struct err *err) MUST_CHECK;
 
 /* case-000012 */
 void case_folder(struct buf *out, const struct hunt_options *options, uint64_t number);

@@ -146,6 +146,35 @@ def test_grammar_of_the_manual():
     assert "another model, seed, dialect or servers" in hunt("grammar", "--cases=13", *grammar, status=(2,))
 
 
+def file_of(name, file):
+    with open(os.path.join(folder(name), file), "rb") as content:
+        return content.read()
+
+
+def test_shares_of_two_machines_become_one_hunt():
+    shares = [hunt(f"share{i}", "--cases=24", "--seed=5", f"--shard={i}/2") and cases(f"share{i}") for i in (1, 2)]
+    assert sorted(n for n, _ in shares[0]) == list(range(0, 24, 2)) and sorted(n for n, _ in shares[1]) == list(range(1, 24, 2))
+    both = ["--merge", folder("share1"), "--merge", folder("share2")]
+    hunt("all", "--seed=5", *both)
+    hunt("turned", "--seed=5", *both[2:], *both[:2])
+    for file in ("log", "index.html"):
+        assert file_of("all", file) == file_of("turned", file).replace(b"turned", b"all"), file
+    assert cases("all") == sorted(shares[0] + shares[1])
+    # The same cases as one machine's, as long as it went.
+    assert [c for c in cases("all")] == [c for c in sorted(cases("first")) if c[0] < 24]
+    found = groups("all")
+    assert found and {k: int(v) for k, v in found.items()} == {
+        k: int(groups("share1").get(k, 0)) + int(groups("share2").get(k, 0)) for k in {**groups("share1"), **groups("share2")}}
+    assert set(os.listdir(folder("all/cases"))) == set(os.listdir(folder("share1/cases"))) | set(os.listdir(folder("share2/cases")))
+    # It is a hunt: merged once more nothing changes, and it goes on.
+    hunt("all", "--seed=5", *both)
+    assert file_of("all", "log") == file_of("turned", "log")
+    hunt("all", "--seed=5", "--cases=26")
+    assert sorted(n for n, _ in cases("all")) == list(range(26))
+    assert "another model, seed, dialect or servers" in hunt("other", "--seed=6", *both, status=(2,))
+    assert "--shard" in hunt("other", "--shard=3/2", status=(2,))
+
+
 def test_killed_hunts_lose_nothing():
     for _ in range(3):
         child = subprocess.Popen(command("killed", "--cases=60", "--seed=5"), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
