@@ -7,6 +7,7 @@
 #include "base/output.h"
 #include "base/text.h"
 #include "cluster/drive/drive.h"
+#include "commands/cluster_net.h"
 #include "commands/private_server.h"
 #include "commands/recorder_commands.h"
 #include "trace/reader.h"
@@ -16,6 +17,7 @@ enum { EXIT_SKIPPED = 77 };
 struct cluster_options {
 	const char *output, *kind, *print_kind;
 	bool kinds, overwrite, quiet, check_only;
+	uint64_t process, seed;
 };
 
 static volatile sig_atomic_t stop;
@@ -24,6 +26,14 @@ static void on_signal(int number)
 {
 	(void)number;
 	stop = 1;
+}
+
+static void catch_signals(void)
+{
+	struct sigaction action = {.sa_handler = on_signal};
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
 }
 
 static const struct option_def cluster_table[] = {
@@ -53,6 +63,18 @@ static const struct option_def cluster_table[] = {
 	{.name = "check",
 		OPTION_FLAG(struct cluster_options, check_only),
 		.help = "read the text, print it in its plain form, and do nothing"},
+	OPTION_HEADING("Network"),
+	{.name = "process",
+		.argument = "PID",
+		OPTION_UINT(struct cluster_options, process),
+		.preset = "the only one there is",
+		.help = "net: the process whose network is meant"},
+	{.name = "seed",
+		.argument = "N",
+		OPTION_UINT(struct cluster_options, seed),
+		.preset = "1",
+		.help = "net open: which frames are lost comes from this number"},
+	OPTION_HEADING("Messages"),
 	{.name = "quiet",
 		.letter = 'q',
 		OPTION_FLAG(struct cluster_options, quiet),
@@ -63,7 +85,9 @@ static const struct option_def cluster_table[] = {
 static const struct command_example cluster_examples[] = {
 	{"cluster run flush.ops -o flush.itr", "drive a cluster, and record it"},
 	{"cluster run --check flush.ops", "is the text right?"},
-	{"cluster replay flush.itr -o again.itr", "the operations of a trace once more, at the same statements"},
+	{"cluster net", "the links of the cluster that runs, and what passed them"},
+	{"cluster net cut 'n1>n2'", "n2 gets nothing from n1 any more"},
+	{"cluster net open 3", "a network for three nodes of your own, until it is interrupted"},
 	{"cluster --print-kind galera", "what can be done to a Galera cluster"},
 	{NULL, NULL},
 };
@@ -126,7 +150,6 @@ static void report_text(const struct drive_report *r, const char *trace, struct 
 
 static enum exit_status drive(const struct cluster_options *o, const struct ops *ops, const char *trace)
 {
-	struct sigaction action = {.sa_handler = on_signal};
 	char servers[4096];
 	struct drive_options options = {.ops = ops,
 		.output = trace,
@@ -139,8 +162,7 @@ static enum exit_status drive(const struct cluster_options *o, const struct ops 
 	struct err err;
 
 	provide_tool(servers, sizeof(servers));
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
+	catch_signals();
 	if (!drive_run(&options, &report, &err)) {
 		output_message("%s", err.text);
 		return report.skipped ? (enum exit_status)EXIT_SKIPPED : err_exit_status(&err);
@@ -184,7 +206,7 @@ static enum exit_status run_text(const struct cluster_options *o, const char *pa
 
 static enum exit_status run(const struct command *command, int argc, char **argv)
 {
-	struct cluster_options options = {.output = NULL};
+	struct cluster_options options = {.seed = 1};
 	enum exit_status status = EXIT_STATUS_OK;
 	char **args;
 	int count;
@@ -197,18 +219,27 @@ static enum exit_status run(const struct command *command, int argc, char **argv
 		return print_kind(options.print_kind);
 	if (count == 2 && strcmp(args[0], "run") == 0)
 		return run_text(&options, args[1]);
-	return command_misused(command, "what is to be done? run FILE");
+	if (count == 3 && strcmp(args[0], "net") == 0 && strcmp(args[1], "open") == 0) {
+		catch_signals();
+		return cluster_net_serve(args[2], options.seed, &stop);
+	}
+	if (count && strcmp(args[0], "net") == 0)
+		return cluster_net_ask(options.process, args + 1, count - 1);
+	return command_misused(command, "what is to be done? run FILE, or net");
 }
 
 const struct command cluster_command = {
 	.name = "cluster",
 	.summary = "drives a cluster through operations and faults while it is recorded",
-	.arguments = "run FILE",
+	.arguments = "run FILE | net [VERB LINKS [VALUE]] | net open NODES",
 	.description =
 		"Starts a private cluster, puts a load of dependent data on all its nodes, performs\n"
 		"the operations of FILE at their moments, and records everything: the sessions, the\n"
 		"operations, the nodes' states, ends and logs, and what each node holds when the\n"
-		"clients are held.  isotrace check then says what was lost, and where nodes differ.",
+		"clients are held.  isotrace check then says what was lost, and where nodes differ.\n"
+		"\n"
+		"net shows and changes the links between the nodes of a cluster that runs: cut, delay,\n"
+		"loss, duplicate, reorder, rate, heal.",
 	.options = cluster_table,
 	.examples = cluster_examples,
 	.run = run,

@@ -39,6 +39,13 @@ def test_errors_name_line_and_column():
         HEAD + "soon kill n1": "x.ops:3:1: 'at' or 'then'",
         HEAD + "at state Joined kill n1": "x.ops:3:10: a node and its state",
         HEAD + "at 1s recover n2": "one of the whole cluster",
+        HEAD + "at 1s cut n10": "x.ops:3:11: links belong here",
+        HEAD + "at 1s cut n1>n2 fast": "x.ops:3:17: nothing more",
+        HEAD + "at 1s delay n1 soon for 3s": "x.ops:3:16: a time",
+        HEAD + "at 1s heal all for 3s": "x.ops:3:16: only a fault",
+        HEAD + "at 1s loss n1 5% for x": "x.ops:3:22: a time",
+        "# kind: galera\n# network: perhaps\n": "x.ops:2:12: yes, no or auto",
+        "# kind: ndb\n[operations]\nat 1s cut n1": "share a network",
         "# time: soon\n# kind: galera\n": "x.ops:1:9: a time",
         "[operations]\nat 1s kill n1": "x.ops:2:1: which kind of cluster?",
         "# kind: nosuch\n[operations]\nat 1s kill n1": "no kind of cluster is built in",
@@ -69,7 +76,7 @@ def test_kinds_are_checked():
 
 def test_the_plain_form_is_read_again():
     text = ("# kind: galera\n# seed: 7\n# option: a=1\n[setup]\ncreate table x(a int);\n[operations]\nat 1500ms kill n1 n2\n"
-            "then after 2s recover\nat state n2=Joined kill any\nat window pause n1 for 3s\nat statement 5 point\n")
+            "then after 2s recover\nat 9s cut n1,n2 for 5s\nthen delay n1>n2 5ms 1ms\nthen heal all\nat state n2=Joined kill any\nat window pause n1 for 3s\nat statement 5 point\n")
     status, once = checked(text)
     assert status == 0, once
     for line in text.splitlines()[3:]:

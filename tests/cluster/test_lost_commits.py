@@ -28,21 +28,34 @@ def commits(verdict):
     return [name for f in verdict["findings"] if f["class"] == "lost-commit" for name in f["transactions"]]
 
 
+def lose_without_flushing():
+    """Each node writes its log once a second: the kill may come when one of them has just done so, and nothing is lost.
+
+    The clients are held from the kill on: members of Group Replication whose GTIDs are ahead of their rows fail at the
+    next change of such a row, all of them, and nobody is left to say what is lost.
+    """
+    for _ in range(4):
+        begun = time.monotonic()
+        driven = drive(0, "at 8s kill all\nthen hold\nthen recover\n")
+        verdict = driven.check()
+        took = time.monotonic() - begun
+        assert took < 120, took
+        assert all(f["severity"] == "documented" and f["rule"] == "flush-log-0" for f in verdict["findings"]), verdict["findings"]
+        if commits(verdict):
+            return driven, verdict
+    raise AssertionError("no commit was lost in four runs")
+
+
 def test_without_flushing_commits_are_lost_and_documented():
-    begun = time.monotonic()
-    driven = drive(0, "at 8s kill all\nthen recover\n")
-    verdict = driven.check()
-    took = time.monotonic() - begun
+    driven, verdict = lose_without_flushing()
     lost = [f for f in verdict["findings"] if f["class"] == "lost-commit"]
-    assert len(lost) == 1 and lost[0]["severity"] == "documented" and lost[0]["rule"] == "flush-log-0", verdict["findings"]
-    assert commits(verdict) and "kill" in lost[0]["cluster"]["phase"] and "page" in lost[0]["cluster"]
-    assert found(verdict, "violation") == [], verdict["findings"]
-    assert took < 120, took
+    assert len(lost) == 1, verdict["findings"]
+    assert "kill" in lost[0]["cluster"]["phase"] and "page" in lost[0]["cluster"]
     with tempfile.NamedTemporaryFile("w", suffix=".contract") as contract:
         contract.write(DURABLE)
         contract.flush()
         strict = driven.check("--contract-file=" + contract.name)
-    assert strict["verdict"] == "violated" and found(strict, "violation") == ["lost-commit"]
+    assert strict["verdict"] == "violated" and found(strict, "violation") == found(verdict)
     assert commits(strict) == commits(verdict)
 
 

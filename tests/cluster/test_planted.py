@@ -78,7 +78,7 @@ def test_nothing_planted():
 
 
 def test_a_row_changed_on_one_node():
-    the(plant("at 4s hold\nthen after 1s plant-row n2\nthen go\n"), "divergent", ["n2"], "plant-row")
+    the(plant("at 4s hold\nthen after 1s plant-row n2\nthen point\nthen go\n"), "divergent", ["n2"], "plant-row")
 
 
 def test_a_table_altered_on_one_node():

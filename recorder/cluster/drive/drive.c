@@ -131,6 +131,10 @@ static void begin_step(struct drive *d, struct progress *p, const struct ops_ste
 	uint32_t targets;
 	char name[32];
 
+	if (!step) {
+		step_over(d, p, &d->ops->steps[p->at], "the links between the nodes are not ours here");
+		return;
+	}
 	if (!step->operation) {
 		snprintf(name, sizeof(name), "point-%u", d->points);
 		if (step->own == OPS_POINT)
@@ -203,7 +207,7 @@ static void perform(struct drive *d, struct progress *p)
 
 		look_after(d, p, false);
 		if (step && is_moment(d, p, step, &hit))
-			begin_step(d, p, step, hit);
+			begin_step(d, p, links_step(d, p->at), hit);
 		else if (!step && clock_mono_ns() >= d->began + d->ops->time_ns && !any_under_way(p))
 			break;
 		else
@@ -231,6 +235,7 @@ static void heal(struct drive *d, struct progress *p)
 	uint64_t until = clock_mono_ns() + d->ops->settle_ns;
 
 	look_after(d, p, true);
+	links_heal(d);
 	for (unsigned i = 0; i < HEAL_STEPS * d->node_count && d->ops->heal && !stopped(d); i++) {
 		static struct ops_step steps[HEAL_STEPS * DRIVE_NODES_MAX];
 		uint32_t down = 0;
@@ -359,7 +364,7 @@ static void release(struct drive *d, struct progress *p)
 static bool run(struct drive *d, struct progress *p, struct err *err)
 {
 	say(d, "starting the cluster");
-	if (!nodes_start(d, &d->report->skipped, err) || !watch_nodes(d, err) || !wait_ready(d, err) || !load_setup(d, err) ||
+	if (!links_open(d, &d->report->skipped, err) || !nodes_start(d, &d->report->skipped, err) || !watch_nodes(d, err) || !wait_ready(d, err) || !load_setup(d, err) ||
 		!point_schema(d, err))
 		return false;
 	note_run(d);
@@ -395,6 +400,7 @@ bool drive_run(const struct drive_options *options, struct drive_report *report,
 		ok = run(d, &p, err);
 		release(d, &p);
 		nodes_stop(d);
+		links_close(d);
 		closed = trace_writer_close(d->writer, &closing);
 		if (ok && !closed)
 			*err = closing;

@@ -14,6 +14,7 @@
 #include "capture/cluster_event.h"
 #include "cluster/cluster.h"
 #include "cluster/drive/drive.h"
+#include "cluster/net/switch.h"
 #include "run/client.h"
 
 enum {
@@ -75,6 +76,9 @@ struct drive {
 	atomic_uint operations;          /* under way, without faults that merely last */
 	uint64_t began;
 	unsigned points;
+	struct net *net;                 /* the links between the nodes; NULL: they are not ours */
+	struct trace_producer *net_producer; /* under the lock of the net */
+	struct ops_step instead[OPS_STEPS_MAX]; /* of steps that change links, where there is no net */
 	char **tables;                   /* as they were when the load began */
 	size_t table_count;
 };
@@ -111,6 +115,7 @@ struct operation {
 	atomic_bool over; /* its end is known; of a fault: it is in force */
 	bool failed, undone;
 	uint64_t began, undo_at;
+	uint64_t change; /* by which the net knows it */
 	struct operation *next;
 };
 
@@ -120,6 +125,16 @@ struct operation *operation_start(struct drive *d, const struct ops_step *step, 
 /* Ends a fault. */
 void operation_undo(struct operation *o);
 void operation_join(struct operation *o);
+
+/* ---- links.c ---- */
+
+/* Makes the network where the text wants one.  False: it is demanded and cannot be had (*skipped). */
+bool links_open(struct drive *d, bool *skipped, struct err *err);
+/* All links are well, and what passed each of them is recorded. */
+void links_heal(struct drive *d);
+void links_close(struct drive *d);
+/* What to do instead of a step that changes links, where they are not ours: the step itself where they are; NULL: nothing. */
+const struct ops_step *links_step(struct drive *d, unsigned number);
 
 /* ---- load.c ---- */
 

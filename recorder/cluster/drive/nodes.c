@@ -262,6 +262,17 @@ static void add_options(struct drive *d, struct buf *out)
 	}
 }
 
+/* One word, '' where there is no network of our own. */
+static void add_network(struct drive *d, struct buf *out)
+{
+	struct buf spaces = BUF_INIT;
+
+	if (d->net)
+		net_print_spaces(d->net, &spaces);
+	text_add_shell_word(out, spaces.data ? spaces.data : "");
+	buf_release(&spaces);
+}
+
 /* The text with ${...} filled in. */
 static void fill_in(struct drive *d, const char *text, uint32_t targets, struct buf *out)
 {
@@ -290,6 +301,8 @@ static void fill_in(struct drive *d, const char *text, uint32_t targets, struct 
 			buf_add_str(out, d->parent);
 		else if (span_eq_str(name, "nodes"))
 			buf_printf(out, "%u", d->ops->nodes);
+		else if (span_eq_str(name, "network"))
+			add_network(d, out);
 		else if (span_eq_str(name, "options"))
 			add_options(d, out);
 		else if (span_eq_str(name, "name"))

@@ -35,6 +35,8 @@ uint32_t operation_targets(struct drive *d, const struct ops_step *step, uint64_
 		ready += node_is_ready(d, i);
 		down += !node_is_up(d, i);
 	}
+	if (step->change)
+		return step->all ? (1u << d->node_count) - 1 : wanted;
 	if (o->when == KIND_WHEN_ALL_DOWN && down != d->node_count)
 		return 0;
 	if (o->of_cluster)
@@ -58,7 +60,7 @@ static void emit(struct operation *o, struct trace_producer *producer, const cha
 	struct event_data data = {.pairs = BUF_INIT};
 	struct buf nodes = BUF_INIT, text = BUF_INIT;
 	const struct kind_operation *kind = o->step->operation;
-	bool begin = strcmp(phase, "begin") == 0;
+	bool begin = strcmp(phase, "begin") == 0, one = !kind->of_cluster && !(o->targets & (o->targets - 1));
 	char number[24];
 
 	nodes_print(o->d, o->targets, &nodes);
@@ -74,13 +76,16 @@ static void emit(struct operation *o, struct trace_producer *producer, const cha
 		event_data_add(&data, "aimed", SPAN_LIT("window"));
 		event_data_add(&data, "hit", o->hit ? SPAN_LIT("yes") : SPAN_LIT("no"));
 	}
-	buf_printf(&text, "%s %s%s", kind->name, kind->of_cluster ? "the cluster" : nodes.data, begin ? " begins" : "");
+	if (o->step->change)
+		buf_printf(&text, "%s%s", o->step->text, begin ? " begins" : "");
+	else
+		buf_printf(&text, "%s %s%s", kind->name, kind->of_cluster ? "the cluster" : nodes.data, begin ? " begins" : "");
 	if (result && strcmp(result, "done") != 0)
 		buf_printf(&text, ": %s%s%.300s", result, said && *said ? ": " : "", said ? said : "");
 	for (size_t i = 0; i < text.len; i++)
 		if (text.data[i] == '\n')
 			text.data[i] = ' ';
-	event_emit(producer, kind->of_cluster || (o->targets & (o->targets - 1)) ? "" : nodes.data, "operation", buf_span(&text),
+	event_emit(producer, one ? nodes.data : "", "operation", buf_span(&text),
 		begin ? 0 : o->began, &data);
 	trace_producer_flush(producer);
 	if (o->d->options->tell && (begin || (result && strcmp(result, "done") != 0)))
@@ -183,7 +188,9 @@ static void *operation_main(void *arg)
 	mysql_thread_init();
 	mark_nodes(o);
 	emit(o, producer, "begin", NULL, NULL);
-	if (!run_steps(o, producer, kind->steps, kind->step_count, &said))
+	if (o->step->change)
+		o->change = net_apply(o->d->net, o->step->change, "operation");
+	else if (!run_steps(o, producer, kind->steps, kind->step_count, &said))
 		result = "failed";
 	while (strcmp(result, "done") == 0 && !has_ended(o) && !atomic_load(&o->d->end)) {
 		if (clock_mono_ns() > until)
@@ -229,7 +236,9 @@ void operation_undo(struct operation *o)
 	if (!kind->fault || o->undone || !atomic_load(&o->over))
 		return;
 	o->undone = true;
-	ok = run_steps(o, o->d->producer, kind->undo, kind->undo_count, &said);
+	if (o->step->change)
+		net_take_back(o->d->net, o->change);
+	ok = o->step->change || run_steps(o, o->d->producer, kind->undo, kind->undo_count, &said);
 	emit(o, o->d->producer, "end", ok ? "done" : "failed", said.data);
 	buf_release(&said);
 }

@@ -96,6 +96,9 @@ static bool header_value(struct parser *p, struct span key, struct span value)
 	else if (span_eq_str(key, "heal")) {
 		o->heal = span_eq_str(value, "yes");
 		return o->heal || span_eq_str(value, "no") || fail(p, value, "yes or no belongs here");
+	} else if (span_eq_str(key, "network")) {
+		o->network = span_eq_str(value, "yes") ? OPS_NETWORK_YES : span_eq_str(value, "no") ? OPS_NETWORK_NO : OPS_NETWORK_AUTO;
+		return o->network != OPS_NETWORK_AUTO || span_eq_str(value, "auto") || fail(p, value, "yes, no or auto belongs here");
 	} else if (span_eq_str(key, "seed"))
 		return take_number(p, value, UINT64_MAX, &o->seed);
 	else if (span_eq_str(key, "rows"))
@@ -225,11 +228,60 @@ static bool take_targets(struct parser *p, struct span rest, struct ops_step *st
 	return true;
 }
 
+/* The network's own, which every kind has whose nodes are started in namespaces. */
+static const struct kind_operation net_operations[] = {
+	[NET_CUT] = {.name = "cut", .says = "no frame passes the links", .fault = true},
+	[NET_DELAY] = {.name = "delay", .says = "frames arrive so much later", .fault = true},
+	[NET_LOSS] = {.name = "loss", .says = "so many frames are lost", .fault = true},
+	[NET_DUPLICATE] = {.name = "duplicate", .says = "so many frames arrive twice", .fault = true},
+	[NET_REORDER] = {.name = "reorder", .says = "so many frames are overtaken by others", .fault = true},
+	[NET_RATE] = {.name = "rate", .says = "so many bytes pass in a second", .fault = true},
+	[NET_HEAL] = {.name = "heal", .says = "the links are as at the beginning"},
+};
+
+const struct kind_operation *ops_net_operations(void)
+{
+	return net_operations;
+}
+
+/* LINKS [VALUE [JITTER]] [for TIME] */
+static bool take_change(struct parser *p, struct span rest, enum net_verb verb, struct ops_step *step)
+{
+	struct net_change *change = arena_alloc(&p->out->arena, sizeof(*change));
+	struct span words = rest, word, wrong, tail = rest;
+	struct err err;
+
+	if (!strstr(p->out->kind.start, "${network}"))
+		return fail(p, rest, "the nodes of this kind share a network: its line 'start' has no ${network}");
+	for (word = next_word(&tail); word.len; word = next_word(&tail)) {
+		if (!span_eq_str(word, "for"))
+			continue;
+		if (verb == NET_HEAL)
+			return fail(p, word, "only a fault lasts for a time");
+		words = span_of(rest.ptr, (size_t)(word.ptr - rest.ptr));
+		word = next_word(&tail);
+		if (!take_time(p, word, &step->lasts_ns))
+			return false;
+		if (next_word(&tail).len)
+			return fail(p, tail, "nothing more belongs here");
+	}
+	if (!net_change_parse(change, verb, trimmed(words), NET_NODES_MAX, &wrong, &err))
+		return fail(p, wrong, err.text);
+	if (verb != NET_HEAL && !step->lasts_ns)
+		step->lasts_ns = UINT64_MAX; /* until the end */
+	step->operation = &net_operations[verb];
+	step->change = change;
+	step->targets = change->named;
+	step->all = !change->named;
+	return true;
+}
+
 static bool operation_line(struct parser *p, struct span line)
 {
 	struct ops *o = p->out;
 	struct ops_step step = {.line = p->line};
 	struct span rest = line, name;
+	enum net_verb verb;
 
 	if (!need_kind(p, line))
 		return false;
@@ -241,6 +293,12 @@ static bool operation_line(struct parser *p, struct span line)
 	step.text = arena_copy(&o->arena, rest).ptr;
 	name = next_word(&rest);
 	step.operation = kind_operation_named(&o->kind, name);
+	if (!step.operation && net_verb_named(name, &verb)) {
+		if (!take_change(p, rest, verb, &step))
+			return false;
+		o->steps[o->step_count++] = step;
+		return true;
+	}
 	step.own = span_eq_str(name, "hold") ? OPS_HOLD : span_eq_str(name, "go") ? OPS_GO : OPS_POINT;
 	if (!step.operation && step.own == OPS_POINT && !span_eq_str(name, "point"))
 		return fail(p, name, "this kind of cluster has no such operation (isorec cluster --print-kind)");
@@ -354,6 +412,14 @@ static void print_time(uint64_t ns, struct buf *out)
 		buf_printf(out, "%llus", (unsigned long long)(ns / 1000000000u));
 }
 
+bool ops_change_links(const struct ops *ops)
+{
+	for (unsigned i = 0; i < ops->step_count; i++)
+		if (ops->steps[i].change)
+			return true;
+	return false;
+}
+
 void ops_print_step(const struct ops *ops, const struct ops_step *step, struct buf *out)
 {
 	(void)ops;
@@ -392,6 +458,8 @@ void ops_print(const struct ops *ops, struct buf *out)
 	print_time(ops->time_ns, out);
 	buf_add_str(out, "\n# settle: ");
 	print_time(ops->settle_ns, out);
+	if (ops->network != OPS_NETWORK_AUTO)
+		buf_printf(out, "\n# network: %s", ops->network == OPS_NETWORK_YES ? "yes" : "no");
 	buf_printf(out, "\n# heal: %s\n", ops->heal ? "yes" : "no");
 	for (unsigned i = 0; i < ops->option_count; i++)
 		buf_printf(out, "# option: %s\n", ops->options[i]);

@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "cluster/drive/kind.h"
+#include "cluster/net/change.h"
 
 enum { OPS_STEPS_MAX = 256, OPS_OPTIONS_MAX = 16, OPS_NODES_MAX = 16, OPS_SETUP_MAX = 256, OPS_TEXT_MAX = 256 * 1024 };
 
@@ -34,6 +35,7 @@ struct ops_step {
 	unsigned node;      /* whose state; from 0 */
 	const char *state;
 	const struct kind_operation *operation; /* NULL: one of our own */
+	const struct net_change *change;        /* of the links between nodes; then the operation is one of the network's */
 	enum ops_own own;
 	uint32_t targets;   /* a set of nodes */
 	bool any, all;      /* one that fits, drawn; all that fit */
@@ -42,12 +44,16 @@ struct ops_step {
 	const char *text;   /* without its trigger: "kill n1" */
 };
 
+/* AUTO: where the text changes links, and namespaces can be had. */
+enum ops_network { OPS_NETWORK_AUTO, OPS_NETWORK_YES, OPS_NETWORK_NO };
+
 struct ops {
 	struct arena arena;
 	struct kind kind;
 	const char *kind_name, *release, *model;
 	unsigned nodes, sessions;
 	uint64_t seed, time_ns, settle_ns, rows;
+	enum ops_network network;
 	bool heal; /* at the end faults are undone and nodes that are down are started */
 	const char *options[OPS_OPTIONS_MAX];
 	unsigned option_count;
@@ -63,6 +69,10 @@ bool ops_open(struct ops *out, const char *path, const char *kind, struct err *e
 void ops_release(struct ops *ops);
 /* The text again, in its plain form. */
 void ops_print(const struct ops *ops, struct buf *out);
+/* Any of its steps changes links. */
+/* The operations of the network, by enum net_verb; NET_VERB_COUNT of them. */
+const struct kind_operation *ops_net_operations(void);
+bool ops_change_links(const struct ops *ops);
 void ops_print_step(const struct ops *ops, const struct ops_step *step, struct buf *out);
 
 #endif

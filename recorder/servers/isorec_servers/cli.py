@@ -8,7 +8,7 @@ import shutil
 import signal
 import sys
 
-from . import cluster, fetch, foreign, instance, process, releases, wire
+from . import cluster, fetch, foreign, instance, network, process, releases, wire
 from .errors import EXIT_FAILED, EXIT_OK, EXIT_SKIP, EXIT_USAGE, ServersError, Skip, Usage
 
 EPILOG = """\
@@ -136,6 +136,9 @@ def start_options(sub):
     sub.add_argument("--with-parent", type=int, metavar="PID",
                      help="stop the server when that process ends")
     sub.add_argument("--nodes", type=int, metavar="N", help="nodes of a cluster release (3)")
+    sub.add_argument("--network", metavar="SPACES", default="",
+                     help="of a cluster: run each node in a network namespace of its own; "
+                     "isorec cluster net prints the word")
     sub.add_argument("-P", "--port", type=int, help="this port, instead of a free one")
     sub.add_argument("-h", "--host", help="use the server that runs there")
     sub.add_argument("-S", "--socket", help="use the server behind that socket file")
@@ -271,11 +274,14 @@ def do_start(cache, args):
     if args.nodes is not None and not release.cluster:
         raise Usage("--nodes is for cluster releases: %s" % " ".join(
             r.name for r in releases.RELEASES.values() if r.cluster))
+    if args.network and not release.cluster:
+        raise Usage("--network is for cluster releases")
     install = fetch.provide(release, cache)
     if release.cluster:
         if args.port:
             raise Usage("--port cannot be given for a cluster")
-        show(cluster.start(cache, install, args.nodes or 3, args.name, options, parent), args)
+        show(cluster.start(cache, install, args.nodes or 3, args.name, options, parent,
+                           network.parse(args.network)), args)
         return
     show([instance.start(cache, install, args.name, options, parent, args.port)], args)
 

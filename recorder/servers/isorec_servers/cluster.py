@@ -12,7 +12,7 @@ import subprocess
 import time
 import uuid
 
-from . import fetch, instance, process, releases, wire
+from . import fetch, instance, network, process, releases, wire
 from .errors import PortTaken, ServersError, Usage
 
 NODES_MAX = 9
@@ -22,7 +22,8 @@ CATCH_UP_SECONDS = 20
 SYNCED = ["show global status like 'wsrep_local_state_comment'", "Synced"]
 
 
-def start(cache, install, count, name, options, parent):
+def start(cache, install, count, name, options, parent, spaces=()):
+    """spaces  the nodes' network namespaces (network.py), or none: all are on loopback"""
     if not 1 <= count <= NODES_MAX:
         raise Usage("--nodes takes 1 to %d" % NODES_MAX)
     group = name or install.release.name
@@ -38,7 +39,7 @@ def start(cache, install, count, name, options, parent):
     for attempt in range(ATTEMPTS):
         nodes = []
         try:
-            founder = make(cache, install, group, count, options, parent)
+            founder = make(cache, install, group, count, options, parent, spaces)
             for node in range(1, count + 1):
                 nodes.append(founder.start_node(node))
             founder.joined(nodes)
@@ -51,6 +52,11 @@ def start(cache, install, count, name, options, parent):
             stop_nodes(cache, nodes)
             raise
     return []
+
+
+def host_of(spaces, node):
+    space = network.of_node(spaces, node)
+    return space["address"] if space else "127.0.0.1"
 
 
 def stale(cache, group):
@@ -139,12 +145,13 @@ class Galera:
     TOOLS = ("rsync", "lsof", "ss", "ip", "socat", "my_print_defaults", "mariadb", "mysql",
              "mariadb-binlog", "mysqlbinlog")
 
-    def __init__(self, cache, install, group, count, options, parent):
+    def __init__(self, cache, install, group, count, options, parent, spaces=()):
         self.cache = cache
         self.install = install
         self.group = group
         self.options = options
         self.parent = parent
+        self.spaces = list(spaces)
         self.addresses = [(instance.free_port(), instance.free_port(), instance.free_port())
                           for _ in range(count)]
         self.uid = None
@@ -186,24 +193,27 @@ class Galera:
 
     def start_node(self, node, known=None):
         listen, ist, sst = self.addresses[node - 1]
+        host = host_of(self.spaces, node)
         if known is None:
-            known = ["127.0.0.1:%d" % address[0] for address in self.addresses[:node - 1]]
+            known = ["%s:%d" % (host_of(self.spaces, other + 1), address[0])
+                     for other, address in enumerate(self.addresses[:node - 1])]
         options = [
             "--wsrep-on=ON", "--wsrep-provider=%s/usr/lib/galera/libgalera_smm.so" %
             self.install.root, "--wsrep-cluster-name=" + self.group,
-            "--wsrep-node-name=n%d" % node, "--wsrep-node-address=127.0.0.1:%d" % listen,
-            "--wsrep-sst-method=rsync", "--wsrep-sst-receive-address=127.0.0.1:%d" % sst,
+            "--wsrep-node-name=n%d" % node, "--wsrep-node-address=%s:%d" % (host, listen),
+            "--wsrep-sst-method=rsync", "--wsrep-sst-receive-address=%s:%d" % (host, sst),
             "--binlog-format=ROW", "--innodb-autoinc-lock-mode=2", "--server-id=%d" % node,
             # While this plugin of 11.8 is active, the provider's options cannot be set (1238).
             "--loose-plugin-wsrep-provider=OFF",
-            "--wsrep-provider-options=gmcast.listen_addr=tcp://127.0.0.1:%d;"
-            "ist.recv_addr=127.0.0.1:%d;gcache.size=32M" % (listen, ist),
+            "--wsrep-provider-options=gmcast.listen_addr=tcp://%s:%d;"
+            "ist.recv_addr=%s:%d;gcache.size=32M" % (host, listen, host, ist),
             "--wsrep-cluster-address=gcomm://" + ",".join(known)]
         about = instance.start(
             self.cache, self.install, "%s-%d" % (self.group, node), self.options, self.parent,
             group=self.group, uid=self.uid, empty=node > 1, before=lambda _: options,
             more={"ready": SYNCED, "ready_seconds": JOIN_SECONDS, "node": node,
-                  "cluster": {"kind": "galera", "address": "127.0.0.1:%d" % listen}})
+                  "network": network.of_node(self.spaces, node), "spaces": self.spaces,
+                  "cluster": {"kind": "galera", "address": "%s:%d" % (host, listen)}})
         return about
 
     def joined(self, nodes):
@@ -265,7 +275,8 @@ class Galera:
     @staticmethod
     def add(cache, install, others, number, parent):
         like = others[0]
-        joining = Galera(cache, install, like["group"], 1, like["options"], parent)
+        joining = Galera(cache, install, like["group"], 1, like["options"], parent,
+                         like.get("spaces", ()))
         joining.addresses = [None] * (number - 1) + joining.addresses
         return joining.start_node(number, [node["cluster"]["address"] for node in others])
 
@@ -350,14 +361,16 @@ def gtid_count(text):
 class GroupReplication:
     """MySQL Group Replication, multi-primary."""
 
-    def __init__(self, cache, install, group, count, options, parent):
+    def __init__(self, cache, install, group, count, options, parent, spaces=()):
         self.cache = cache
         self.install = install
         self.group = group
         self.options = options
         self.parent = parent
+        self.spaces = list(spaces)
         self.uuid = str(uuid.uuid4())
-        self.addresses = ["127.0.0.1:%d" % instance.free_port() for _ in range(count)]
+        self.addresses = ["%s:%d" % (host_of(self.spaces, node), instance.free_port())
+                          for node in range(1, count + 1)]
         self.seeds = None
 
     def start_node(self, node):
@@ -369,13 +382,16 @@ class GroupReplication:
             ours + "local-address=" + self.addresses[node - 1],
             ours + "group-seeds=" + ",".join(self.seeds or self.addresses), ours + "start-on-boot=OFF",
             ours + "single-primary-mode=OFF", ours + "enforce-update-everywhere-checks=ON",
-            ours + "recovery-get-public-key=ON", "--report-host=127.0.0.1"]
+            ours + "recovery-get-public-key=ON", "--report-host=" + host_of(self.spaces, node)]
+        if self.spaces:
+            fixed.append("--bind-address=*")
         # A member tells the others its port before it has bound it, so it is chosen here.
         port = instance.free_port()
         about = instance.start(
             self.cache, self.install, "%s-%d" % (self.group, node), self.options, self.parent,
             port=port, group=self.group, before=lambda _: fixed + ["--report-port=%d" % port],
-            more={"node": node, "cluster": {"kind": "group"}})
+            more={"node": node, "cluster": {"kind": "group"}, "spaces": self.spaces,
+                  "network": network.of_node(self.spaces, node)})
         try:
             self.prepare(about)
             self.join(about, node == 1)
@@ -436,13 +452,15 @@ class GroupReplication:
     @staticmethod
     def add(cache, install, others, number, parent):
         like = others[0]
-        joining = GroupReplication(cache, install, like["group"], 1, like["options"], parent)
+        joining = GroupReplication(cache, install, like["group"], 1, like["options"], parent,
+                                   like.get("spaces", ()))
         said = {word.split("=", 1)[0]: word.split("=", 1)[1] for word in like["command"]
                 if "=" in word}
         ours = "--loose-group-replication-"
         joining.uuid = said[ours + "group-name"]
-        joining.seeds = said[ours + "group-seeds"].split(",") + joining.addresses
-        joining.addresses = [None] * (number - 1) + joining.addresses
+        joining.addresses = [None] * (number - 1) + [
+            "%s:%d" % (host_of(joining.spaces, number), instance.free_port())]
+        joining.seeds = said[ours + "group-seeds"].split(",") + joining.addresses[-1:]
         return joining.start_node(number)
 
     @staticmethod

@@ -33,7 +33,7 @@ import sys
 import tempfile
 import time
 
-from . import fetch, process, wire
+from . import fetch, network, process, wire
 from .errors import PortTaken, ServersError, Usage
 
 SOCKET_PATH_MAX = 100  # sun_path has 108 bytes, and servers keep a few for themselves
@@ -388,10 +388,12 @@ class Supervisor:
 
     def spawn(self):
         me = os.getpid()
-        uid = self.uid
+        uid, space = self.uid, self.about.get("network")
 
         def in_child():
             os.setsid()
+            if space:
+                network.enter(space)
             if uid:
                 os.setgroups([])
                 os.setgid(uid[1])
