@@ -43,25 +43,24 @@ struct slicing {
 	struct table tables[TABLE_BITS];
 	size_t table_count;
 	struct map txn_of; /* id: index */
+	struct map txn_of_stmt; /* slice_stmt_key(): id, where it has one below MAP_NONE */
 	struct slice_txn *txns;
 	size_t txn_count, txn_capacity;
 	struct map prepared;  /* session and number of a PREPARE: index of its text */
 	struct span *texts;
 	size_t text_count, text_capacity;
-	struct map dropped;   /* statements: statement_key() */
+	struct map dropped;   /* statements without an answer: slice_stmt_key() */
+	struct map places;    /* table: its rows so far */
 	struct map sessions;  /* those with a transaction that is kept */
 	uint64_t without_rows; /* tables */
 	bool all_rows;         /* no transaction that wrote was left out */
+	bool whole;            /* nothing was left out */
 	bool chained;          /* triggers or foreign keys: a write may change other tables than its text names */
+	uint64_t last_at;
 	struct trace_writer *writer;
 	struct trace_producer *producer;
 	struct err *err;
 };
-
-static uint64_t statement_key(uint32_t session, uint32_t number)
-{
-	return (uint64_t)session << 32 | number;
-}
 
 static struct slice_txn *txn_at(struct slicing *s, uint64_t id, uint32_t session)
 {
@@ -136,7 +135,7 @@ static void note_prepared(struct slicing *s, const struct record_stmt *r)
 {
 	MEM_RESERVE(s->texts, s->text_count + 1, s->text_capacity);
 	s->texts[s->text_count] = span_of(mem_dup(r->text.ptr, r->text.len + 1), r->text.len);
-	map_put(&s->prepared, statement_key(r->session, r->number), (uint32_t)s->text_count++);
+	map_put(&s->prepared, slice_stmt_key(r->session, r->number), (uint32_t)s->text_count++);
 }
 
 static struct span text_of(const struct slicing *s, const struct record_stmt *r)
@@ -145,7 +144,7 @@ static struct span text_of(const struct slicing *s, const struct record_stmt *r)
 
 	if (!r->prepared)
 		return r->text;
-	at = map_get(&s->prepared, statement_key(r->session, r->prepared));
+	at = map_get(&s->prepared, slice_stmt_key(r->session, r->prepared));
 	return at == MAP_NONE ? SPAN_NONE : s->texts[at];
 }
 
@@ -157,6 +156,8 @@ static void look_at_stmt(struct slicing *s, const struct record_stmt *r)
 		note_prepared(s, r);
 	if (!r->txn)
 		return;
+	if (r->txn < MAP_NONE)
+		map_put(&s->txn_of_stmt, slice_stmt_key(r->session, r->number), (uint32_t)r->txn);
 	txn = txn_at(s, r->txn, r->session);
 	if (r->begin < txn->begin)
 		txn->begin = r->begin;
@@ -284,11 +285,13 @@ static void choose(struct slicing *s)
 {
 	uint64_t touched = choose_whole(s);
 
+	if (s->conditions->exact)
+		touched = 0;
 	s->all_rows = true;
 	for (size_t i = 0; i < s->txn_count; i++) {
 		struct slice_txn *txn = &s->txns[i];
 
-		if (!txn->kept && txn->written & (touched | UINT64_C(1) << OTHER_TABLES))
+		if (!txn->kept && !s->conditions->exact && txn->written & (touched | UINT64_C(1) << OTHER_TABLES))
 			txn->kept = KEEP_WRITES;
 		s->summary->txns++;
 		s->summary->txns_kept += txn->kept == KEEP_WHOLE;
@@ -300,6 +303,7 @@ static void choose(struct slicing *s)
 			s->all_rows = false;
 		}
 	}
+	s->whole = s->summary->txns_kept == s->summary->txns && !s->conditions->no_stmts.count && !s->conditions->no_rows.count;
 }
 
 static enum keeping keeping_of(const struct slicing *s, uint64_t txn)
@@ -310,8 +314,10 @@ static enum keeping keeping_of(const struct slicing *s, uint64_t txn)
 }
 
 /* What was written beside the tables that the texts name is not known: then no table's content is certain. */
-static bool has_rows(const struct slicing *s, uint32_t table)
+static bool has_rows(const struct slicing *s, uint32_t table, struct span moment)
 {
+	if (s->conditions->exact)
+		return s->all_rows || span_eq_str(moment, "initial");
 	if (s->without_rows >> OTHER_TABLES)
 		return false;
 	for (size_t i = 0; i < s->table_count; i++)
@@ -375,7 +381,7 @@ static bool write_server(struct slicing *s, struct trace_item *item)
 
 	if (!record_server_read(&item->mp, item->left, &r))
 		return false;
-	if (!s->all_rows) {
+	if (!s->all_rows && !s->conditions->exact) {
 		mark_writers(r.variables, &variables);
 		r.variables = buf_span(&variables);
 	}
@@ -385,16 +391,59 @@ static bool write_server(struct slicing *s, struct trace_item *item)
 	return true;
 }
 
+/* The rows of a part, and their versions, without those that are left out. */
+static void choose_rows(struct slicing *s, struct record_rows *r, struct buf *rows, struct buf *versions)
+{
+	uint32_t *place = map_at(&s->places, r->table);
+	struct mp row = mp_over(r->rows), version = mp_over(r->versions);
+	uint32_t count = mp_array(&row), kept = 0;
+	struct buf kept_rows = BUF_INIT, kept_versions = BUF_INIT;
+	msgpack_packer pk = pack_into(rows), version_pk = pack_into(versions), no_version = pack_into(&kept_versions);
+
+	if (*place == MAP_NONE)
+		*place = 0;
+	if (r->versions.ptr)
+		(void)mp_array(&version);
+	for (uint32_t i = 0; i < count && !row.bad; i++) {
+		struct span one = mp_raw(&row), its_version = r->versions.ptr ? mp_raw(&version) : SPAN_NONE;
+
+		if (map_get(&s->conditions->no_rows, slice_row_key(r->table, (*place)++)) != MAP_NONE)
+			continue;
+		buf_add_span(&kept_rows, one);
+		if (its_version.ptr)
+			buf_add_span(&kept_versions, its_version);
+		else
+			pack_nil(&no_version);
+		kept++;
+	}
+	s->summary->rows_kept += kept;
+	msgpack_pack_array(&pk, kept);
+	buf_add_span(rows, buf_span(&kept_rows));
+	msgpack_pack_array(&version_pk, kept);
+	buf_add_span(versions, buf_span(&kept_versions));
+	buf_release(&kept_rows);
+	buf_release(&kept_versions);
+	r->rows = buf_span(rows);
+	if (r->versions.ptr)
+		r->versions = buf_span(versions);
+}
+
 static bool write_rows(struct slicing *s, struct trace_item *item)
 {
-	struct mp mp = item->mp;
+	struct buf rows = BUF_INIT, versions = BUF_INIT;
 	struct record_rows r;
 
-	if (!record_rows_read(&mp, item->left, &r))
+	if (!record_rows_read(&item->mp, item->left, &r))
 		return false;
-	if (!has_rows(s, r.table))
+	if (!has_rows(s, r.table, r.moment))
 		return true;
-	COPY(rows);
+	if (span_eq_str(r.moment, "initial") && r.rows.ptr)
+		choose_rows(s, &r, &rows, &versions);
+	keep_up(s, r.seq);
+	(void)trace_emit_rows(s->producer, &r);
+	buf_release(&rows);
+	buf_release(&versions);
+	return true;
 }
 
 /* SET, USE, PREPARE and the like change the session, not rows: they stay, outside of the transaction that is gone. */
@@ -410,13 +459,21 @@ static bool is_of_session(struct slicing *s, const struct record_stmt *r)
 	       (tree->kind == SQL_STMT_SET || tree->kind == SQL_STMT_USE || tree->kind == SQL_STMT_SET_TRANSACTION);
 }
 
+static bool is_left_out(const struct slicing *s, uint32_t session, uint32_t number)
+{
+	return map_get(&s->conditions->no_stmts, slice_stmt_key(session, number)) != MAP_NONE;
+}
+
 static bool write_stmt(struct slicing *s, struct trace_item *item)
 {
 	struct record_stmt r;
 
 	if (!record_stmt_read(&item->mp, item->left, &r))
 		return false;
+	s->last_at = r.at > s->last_at ? r.at : s->last_at;
 	s->summary->stmts++;
+	if (is_left_out(s, r.session, r.number))
+		return true;
 	if (r.txn && keeping_of(s, r.txn) == KEEP_NOTHING) {
 		if (r.flags & STMT_INJECTED || map_get(&s->sessions, r.session) == MAP_NONE || !is_of_session(s, &r))
 			return true;
@@ -442,11 +499,21 @@ static bool write_note(struct slicing *s, struct trace_item *item)
 
 	if (!record_note_read(&mp, item->left, &r))
 		return false;
-	/* The scenario is that of the whole; that all writers were recorded no longer holds. */
-	if (s->summary->txns_kept < s->summary->txns &&
-		(span_eq_str(r.topic, "scenario") || (span_eq_str(r.topic, "sessions") && !s->all_rows)))
+	/* The scenario is that of the whole.  An exact part keeps it: it tells that its statements were sent one at a time. */
+	if (span_eq_str(r.topic, "scenario") && !s->whole && !s->conditions->exact)
+		return true;
+	/* That all writers were recorded no longer holds. */
+	if (span_eq_str(r.topic, "sessions") && !s->all_rows && !s->conditions->exact)
 		return true;
 	COPY(note);
+}
+
+/* A recorder that reads the probe before the statement's transaction is known leaves it out. */
+static enum keeping keeping_of_probe(const struct slicing *s, const struct record_probe *r)
+{
+	uint32_t txn = map_get(&s->txn_of_stmt, slice_stmt_key(r->session, r->number));
+
+	return keeping_of(s, r->txn || txn == MAP_NONE ? r->txn : txn);
 }
 
 static bool is_of_write(uint8_t probe)
@@ -472,6 +539,7 @@ static bool write_item(struct slicing *s, struct trace_item *item)
 	case RECORD_SESSION:
 		if (!record_session_read(&mp, item->left, &session))
 			return false;
+		s->last_at = session.at > s->last_at ? session.at : s->last_at;
 		if (map_get(&s->sessions, session.session) == MAP_NONE)
 			return true;
 		COPY(session);
@@ -480,14 +548,15 @@ static bool write_item(struct slicing *s, struct trace_item *item)
 	case RECORD_RESULT:
 		if (!record_result_read(&mp, item->left, &result))
 			return false;
-		if (map_get(&s->dropped, statement_key(result.session, result.number)) != MAP_NONE)
+		if (map_get(&s->dropped, slice_stmt_key(result.session, result.number)) != MAP_NONE)
 			return true;
 		COPY(result);
 	case RECORD_PROBE:
 		if (!record_probe_read(&mp, item->left, &probe))
 			return false;
-		if (keeping_of(s, probe.txn) == KEEP_NOTHING ||
-			(keeping_of(s, probe.txn) == KEEP_WRITES && !is_of_write(probe.probe)))
+		if (keeping_of_probe(s, &probe) == KEEP_NOTHING ||
+			(keeping_of_probe(s, &probe) == KEEP_WRITES && !is_of_write(probe.probe)) ||
+			is_left_out(s, probe.session, probe.number))
 			return true;
 		COPY(probe);
 	case RECORD_TXN:
@@ -516,17 +585,22 @@ static bool mark_dropped(struct slicing *s, struct trace_item *item)
 		return true;
 	if (!record_stmt_read(&item->mp, item->left, &r))
 		return false;
-	if (r.txn ? keeping_of(s, r.txn) != KEEP_WHOLE : map_get(&s->sessions, r.session) == MAP_NONE)
-		map_put(&s->dropped, statement_key(r.session, r.number), 1);
+	if (is_left_out(s, r.session, r.number) ||
+		(r.txn ? keeping_of(s, r.txn) != KEEP_WHOLE : map_get(&s->sessions, r.session) == MAP_NONE))
+		map_put(&s->dropped, slice_stmt_key(r.session, r.number), 1);
 	return true;
 }
 
 static void add_note(struct slicing *s, const char *words)
 {
-	char *text = arena_printf(&s->arena, "%s: %" PRIu64 " of %" PRIu64 " transactions, and what %" PRIu64 " others wrote",
-		words, s->summary->txns_kept, s->summary->txns, s->summary->writers);
-	struct record_note note = {.source = SPAN_LIT("slice"),
-		.topic = s->all_rows ? SPAN_LIT("slice") : SPAN_LIT("left out"),
+	bool told_all = s->all_rows || s->conditions->exact;
+	const char *text = s->conditions->exact ? words
+						: arena_printf(&s->arena,
+							  "%s: %" PRIu64 " of %" PRIu64 " transactions, and what %" PRIu64 " others wrote",
+							  words, s->summary->txns_kept, s->summary->txns, s->summary->writers);
+	struct record_note note = {.at = s->last_at,
+		.source = SPAN_LIT("slice"),
+		.topic = told_all ? SPAN_LIT("slice") : SPAN_LIT("left out"),
 		.text = span_str(text)};
 
 	(void)trace_emit_note(s->producer, &note);
@@ -554,7 +628,8 @@ static bool write_all(struct slicing *s, const char *path, const char *output, c
 	s->producer = trace_producer_open(s->writer);
 	ok = each_record(s, path, write_item);
 	arena_clear(&s->arena);
-	add_note(s, words);
+	if (words)
+		add_note(s, words);
 	trace_producer_close(s->producer);
 	if (!ok) {
 		trace_writer_discard(s->writer);
@@ -584,8 +659,10 @@ bool slice_trace(const char *path, const char *output, const struct slice_condit
 	free(s.texts);
 	free(s.txns);
 	map_release(&s.txn_of);
+	map_release(&s.txn_of_stmt);
 	map_release(&s.prepared);
 	map_release(&s.dropped);
+	map_release(&s.places);
 	map_release(&s.sessions);
 	arena_release(&s.arena);
 	return ok;

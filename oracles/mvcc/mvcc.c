@@ -430,6 +430,7 @@ static void judge_final(struct mvcc *m)
 				.other_txn = STORE_NONE,
 				.expected = expected,
 				.final = &whole};
+			m->now.stmt = m->now.txn = STORE_NONE;
 			note_mismatch(m);
 			if (m->unrecorded_writers)
 				final_undecided(m, i, unrecorded_reason(m));

@@ -99,7 +99,8 @@ static bool read_trace(struct scenario *out, const char *path, struct reduce_opt
 
 	if (!execution_load(&e, path, NULL, err))
 		return false;
-	ok = e.scenario.ptr ? scenario_parse(out, e.scenario, "the scenario in the trace", err)
+	/* Of a part of a trace, the statements that are left make the scenario. */
+	ok = e.scenario.ptr && !e.is_part ? scenario_parse(out, e.scenario, "the scenario in the trace", err)
 			    : read_free_run(out, &e, path, o, err);
 	execution_release(&e);
 	return ok;

@@ -269,8 +269,10 @@ static void take_note(struct loader *l, const struct record_note *r)
 		e->all_sessions = true;
 	if (span_eq_str(r->source, "recorder") && span_eq_str(r->topic, "left out"))
 		e->some_sessions |= leaves_sessions_out(r->text);
-	if (span_eq_str(r->source, "slice") && span_eq_str(r->topic, "left out"))
-		e->some_sessions = true;
+	if (span_eq_str(r->source, "slice")) {
+		e->is_part = true;
+		e->some_sessions |= span_eq_str(r->topic, "left out");
+	}
 	if (!span_eq_str(r->source, "run") && !span_eq_str(r->source, "replay"))
 		return;
 	if (span_eq_str(r->topic, "scenario") && !e->scenario.ptr)

@@ -107,6 +107,7 @@ struct execution {
 	struct span scenario; /* the text of the scenario that was run; SPAN_NONE: none */
 	bool all_sessions; /* a note says so: every session that wrote was recorded */
 	bool some_sessions; /* ... some were not to be recorded (--sample, --only-user ...) */
+	bool is_part; /* of another trace: isotrace slice or reduce wrote it */
 	uint64_t injected;    /* the recorder's own statements, left out */
 	uint64_t records, malformed;
 	uint64_t probes;

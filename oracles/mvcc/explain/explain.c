@@ -245,20 +245,22 @@ static void add_chain(struct buf *out, struct mvcc *m, uint32_t table,
 	buf_release(&versions);
 }
 
-/* The chains of rows that have a history, newest first in the store. */
-static void add_chains(struct buf *out, struct mvcc *m, const struct plan *plan, uint32_t reader)
+/* The chains of rows that the current statement may have looked at and that have a history, the first of them. */
+static void add_chains(struct buf *out, struct mvcc *m)
 {
+	const struct plan *plan = m->now.plan;
 	uint32_t shown = 0;
 
 	for (uint32_t t = 0; t < plan->table_count; t++) {
-		const struct store_table *table = &m->store.tables[plan->tables[t]];
+		struct store_record **records;
+		size_t count = records_of(m, &m->store.tables[plan->tables[t]], &records);
 
-		for (uint32_t r = 0; r < table->count && shown < CHAINS_SHOWN; r++) {
-			const struct store_version *v = table->records[r]->newest;
+		for (size_t r = 0; r < count && shown < CHAINS_SHOWN; r++) {
+			const struct store_version *v = records[r]->newest;
 
 			if (!v || v->txn == 0)
 				continue;
-			add_chain(out, m, plan->tables[t], table->records[r], reader);
+			add_chain(out, m, plan->tables[t], records[r], m->now.txn);
 			shown++;
 		}
 	}
@@ -771,7 +773,7 @@ static void describe_mismatch(struct buf *out, struct mvcc *m)
 	if (x->record)
 		add_chain(out, m, x->table, x->record, m->now.txn);
 	else if (stmt)
-		add_chains(out, m, m->now.plan, m->now.txn);
+		add_chains(out, m);
 }
 
 /* Did the statement surely lock, or change, the row that we think it did, whatever an unrecorded session made of
