@@ -128,7 +128,7 @@ static void print_odd(const struct answer_row *rows, uint32_t count, struct buf 
 }
 
 /* ... and what the statement answered and should have answered where these differ, the kinds of dependencies, and, where
- * it is not known whence the answer comes, all the statements that tell it: an answer that is wrong by what somebody wrote is
+ * it is not known whence the answer comes, all the statements that tell it: an answer that is wrong by what another one wrote is
  * another one when that is not there. */
 static void print_same(const struct reducing *r, const struct finding *f, struct buf *out)
 {
