@@ -8,7 +8,7 @@
 
 static const char *const names[] = {"auto_increment_increment", "autocommit", "binlog_format",
 	"binlog_row_image", "character_set_server", "collation_database", "collation_server",
-	"completion_type", "default_storage_engine", "default_week_format",
+	"completion_type", "default_storage_engine", "default_tmp_storage_engine", "default_week_format",
 	"div_precision_increment", "event_scheduler", "explicit_defaults_for_timestamp", "foreign_key_checks",
 	"group_concat_max_len", "gtid_domain_id", "gtid_mode", "gtid_strict_mode",
 	"innodb_autoinc_lock_mode", "innodb_deadlock_detect", "innodb_flush_log_at_trx_commit",

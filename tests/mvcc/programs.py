@@ -2,8 +2,8 @@
 """Schedules of schedules.py over tables with triggers, and with calls of procedures and functions.
 
 Triggers write counters (w), a log whose rows the server numbers (lg), and further tables; they set
-NEW, ask, branch, loop and refuse.  Procedures have statements, parameters, variables and result sets; functions
-compute, read or write.
+NEW, ask, branch, loop and refuse.  Procedures have statements, parameters (IN and OUT), variables and result sets;
+functions compute, read or write.  Statements change several tables, and sessions have temporary tables of their own.
 """
 import schedules
 
@@ -29,6 +29,8 @@ class Generator(schedules.Generator):
                         self.triggers.append(self.trigger(t, self.data[number + 1:], time, event))
         self.procedures = [self.procedure("p%d" % (i + 1)) for i in range(r.choice((0, 1, 2)))]
         self.functions = self.make_functions() if r.random() < 0.4 else []
+        self.out = self.out_procedure() if r.random() < 0.5 else None
+        self.temporary = r.random() < 0.5
 
     def values(self, event, variables):
         rows = {"insert": ("new",), "update": ("new", "old"), "delete": ("old",)}[event] if event else ()
@@ -138,6 +140,39 @@ class Generator(schedules.Generator):
                 out.append(self.piece(self.data, None, False, variables))
         return name, "create procedure %s(x int, y int) begin %s end" % (name, " ".join(out))
 
+    def out_procedure(self):
+        variables = ["x", "r"]
+        first = self.piece(self.data, None, False, variables)
+        return "create procedure po(x int, out r int) begin %s select %s into r from w where id = x; %s end" % (
+            first, self.rng.choice(("a", "b", "a + 1")), self.piece(self.data, None, False, variables))
+
+    def of_several_tables(self):
+        r = self.rng
+        t, u = r.choice(self.data), r.choice(self.tables)
+        one, on = "x.id < %d" % r.randrange(9), r.choice(("y.id = x.a", "y.id = x.id", "y.a = x.a"))
+        return r.choice(("update {t} x join {u} y on {on} set x.b = y.b where {one}",
+                         "update {t} x, w y set x.b = x.b + 1, y.a = y.a + 1 where {one} and y.id = 2",
+                         "update {t} x join {u} y on {on} set x.a = x.a + 1",
+                         "delete x from {t} x join {u} y on {on} where {one}")).format(t=t.name, u=u.name, one=one, on=on)
+
+    def of_temporary(self):
+        r = self.rng
+        t = r.choice(self.data)
+        return r.choice((
+            "create temporary table if not exists own (id int primary key, v int, key (v)) engine=innodb",
+            "create temporary table own (id int primary key, v int) engine=innodb",
+            "create temporary table own like w",
+            "drop temporary table if exists own", "truncate own", "drop table own",
+            "insert into own select id, a from {t}", "insert ignore into own(id) select a from {t}",
+            "insert into own values ({n}, 1), ({k}, 2)", "replace into own(id) values ({n})",
+            "select * from own", "select * from own", "select id from own where id < {n} for update",
+            "select x.id, own.id from {t} x join own on own.id = x.a", "delete from own where id = {n}",
+            "update own set id = id + 10 where id < {n}",
+            "update {t} x join own on own.id = x.id set x.b = x.b + own.id",
+            "delete x from {t} x join own on own.id = x.id", "insert into {t}(id, a) select id + 20, 1 from own",
+            "update {t} set b = (select count(*) from own) where id = {n}",
+        )).format(t=t.name, n=r.randrange(9), k=r.randrange(9))
+
     def make_functions(self):
         return ["create function f1(x int) returns int deterministic return x + 1",
                 "create function f2(x int) returns int deterministic reads sql data "
@@ -148,7 +183,7 @@ class Generator(schedules.Generator):
     def setup(self):
         out = super().setup()
         out.append("create table lg(n int auto_increment primary key, t varchar(5), i int, x int) engine=innodb;")
-        programs = self.triggers + [p[1] for p in self.procedures] + self.functions
+        programs = self.triggers + [p[1] for p in self.procedures] + self.functions + ([self.out] if self.out else [])
         if programs:
             out += ["delimiter //"] + [p + "\n//" for p in programs] + ["delimiter ;"]
         return out
@@ -168,6 +203,12 @@ class Generator(schedules.Generator):
                              "do f3(1)"))
         if x < 0.15:
             return "select * from lg"
+        if self.out and x < 0.19:
+            return r.choice(("call po(%d, @o)", "call po(%d, @o)", "select @o + %d", "call po(%d, @p)")) % r.randrange(6)
+        if x < 0.25:
+            return self.of_several_tables()
+        if self.temporary and x < 0.45:
+            return self.of_temporary()
         return super().statement()
 
 

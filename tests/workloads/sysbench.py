@@ -6,6 +6,7 @@ from harness import Anomaly, command
 class Sysbench:
     name = database = "sysbench"
     tables, rows, threads = 4, 5000, 8
+    code_is_right = False  # it reads rows and then changes them, whatever it read
 
     def __init__(self, seconds):
         self.seconds = seconds

@@ -99,6 +99,9 @@ static bool concurrency_error(struct mvcc *m, unsigned error, bool *ok)
 		if (!m->schedule->txns[m->now.txn - 1].read_only ||
 			!(m->now.plan->writes || m->now.plan->lock))
 			return false;
+		/* Statements of a procedure before the one that was refused may have locked rows. */
+		if (plan_is_call(m->now.plan))
+			touch_tables(m);
 		set_verdict(m, STMT_DECIDED, REASON_NONE);
 		return true;
 	case ER_CHECKREAD:
@@ -1264,14 +1267,24 @@ static void view_of_what_goes_on(struct mvcc *m, uint32_t index)
 	TRAIL_SET(&m->store.trail, TXN, &m->store.txns[next + 1], view_stmt, index);
 }
 
+static bool writes_temporary_only(const struct mvcc *m, const struct plan *plan)
+{
+	for (uint32_t i = 0; i < plan->table_count; i++) {
+		if (plan->written[i] && !m->store.tables[plan->tables[i]].temporary)
+			return false;
+	}
+	return true;
+}
+
 /* A write in a READ ONLY transaction fails with error 1792 before it looks at a row (MySQL manual, "START TRANSACTION"); only
- * temporary tables may be written, which are not modelled. */
+ * temporary tables may be written. */
 static bool writes_read_only(struct mvcc *m)
 {
 	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now.stmt];
 
 	if (!m->now.plan->writes || m->now.plan->unsupported || stmt->in->record.error || stmt->txn == SCHEDULE_NONE ||
-		!m->schedule->txns[stmt->txn].read_only || m->store.txns[m->now.txn].mixed)
+		!m->schedule->txns[stmt->txn].read_only || m->store.txns[m->now.txn].mixed ||
+		writes_temporary_only(m, m->now.plan))
 		return false;
 	mismatch(m, MISMATCH_ERROR);
 	m->search.mismatch.expected_error = ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION;

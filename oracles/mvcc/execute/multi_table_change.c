@@ -5,6 +5,8 @@
 
 #include "base/buf.h"
 #include "mvcc/execute/foreign_keys.h"
+#include "mvcc/execute/row_orders.h"
+#include "mvcc/execute/stored_program_exec.h"
 #include "mvcc/execute/write.h"
 #include "mvcc/explain/explain.h"
 #include "mvcc/plan/plan.h"
@@ -218,6 +220,56 @@ static bool tied_by_foreign(struct mvcc *m, const struct plan *plan)
 	return false;
 }
 
+struct changing {
+	struct store_table *table;
+	const struct change *changes;
+	const struct firing *firing;
+};
+
+/* One row and its AFTER triggers, which are fired also where nothing changes. */
+static void change_one(struct mvcc *m, void *ctx, size_t number, struct write_answer *a)
+{
+	const struct changing *in = ctx;
+	const struct change *c = &in->changes[number];
+
+	write_changes(m, in->table, c, 1, NULL, a);
+	if (a->status == EVAL_OK && a->held_by == STORE_NONE)
+		fire_after(m, in->firing, c->old, c->new, a);
+}
+
+/* What the statement has read, by table, at one moment. */
+struct kept_rows {
+	struct gathered *list;
+	uint32_t count;
+};
+
+static struct kept_rows keep_rows(struct mvcc *m)
+{
+	struct kept_rows kept = {arena_alloc(&m->scratch, (m->gathered.count + 1) * sizeof(*kept.list)), m->gathered.count};
+
+	memcpy(kept.list, m->gathered.list, kept.count * sizeof(*kept.list));
+	return kept;
+}
+
+static void take_rows(struct mvcc *m, struct kept_rows kept)
+{
+	m->gathered.count = kept.count;
+	memcpy(m->gathered.list, kept.list, kept.count * sizeof(*kept.list));
+}
+
+/* The triggers write none of the tables of the join (may_fire in stored_program.c); what they read is put aside. */
+static void change_firing(struct mvcc *m, const struct firing *firing, struct store_table *table,
+	const struct change *changes, size_t count, bool tied, struct write_answer *a)
+{
+	struct kept_rows kept = keep_rows(m);
+
+	if (tied || (table->in_order && count > 1))
+		answer_unsupported(a, REASON_TRIGGERS_BESIDE_CASCADES);
+	else if (!firing->asks || fires_at_once(m, a))
+		rows_in_orders(m, count, change_one, &(struct changing){table, changes, firing}, a);
+	take_rows(m, kept);
+}
+
 static void write_target(struct mvcc *m, const struct plan *plan, uint32_t number, bool tied,
 	const uint32_t *matches, size_t match_count, struct write_answer *a)
 {
@@ -235,7 +287,9 @@ static void write_target(struct mvcc *m, const struct plan *plan, uint32_t numbe
 	test_unique(m, table, changes, count, a);
 	if (a->status == EVAL_UNSUPPORTED)
 		return;
-	if (tied)
+	if (plan->firing && plan->firing->table == number_of(m, table))
+		change_firing(m, plan->firing, table, changes, count, tied, a);
+	else if (tied)
 		write_in_order(m, plan, table, changes, count, a);
 	else
 		write_changes(m, table, changes, count, NULL, a);
@@ -340,8 +394,7 @@ static bool ends_certainly(struct mvcc *m, const struct plan *plan, const uint32
 	struct store_txn *t = &m->store.txns[m->now.txn];
 	struct store_undo *undo = t->undo;
 	uint32_t undo_count = t->undo_count, width = eval_join_table_count(plan->join), noted = t->noted;
-	uint32_t gathered = m->gathered.count;
-	struct gathered *rows = arena_alloc(&m->scratch, (gathered + 1) * sizeof(*rows));
+	struct kept_rows kept = keep_rows(m);
 	size_t locks = m->wanted.count, notes = m->note_count, again;
 	bool trying = m->now.trying, open = m->now.trial_open, certain = true;
 	struct eval_outcome outcome = {0};
@@ -351,7 +404,6 @@ static bool ends_certainly(struct mvcc *m, const struct plan *plan, const uint32
 		m->runs[m->now.stmt].begin_commits != m->store.commits || !only_deletes(m, plan) ||
 		(width > 2 && has_outer_join(plan->stmt->u.del->from)))
 		return false;
-	memcpy(rows, m->gathered.list, gathered * sizeof(*rows));
 	m->now.trying = true;
 	/* One match at a time, then all of them. */
 	for (size_t i = 0; i <= match_count && certain; i++) {
@@ -364,8 +416,7 @@ static bool ends_certainly(struct mvcc *m, const struct plan *plan, const uint32
 			m->gathered.count = 0;
 			certain = eval_join_run(plan->join, &m->scratch, &m->now.env, &m->source, &left, &again, &outcome) &&
 				  !again;
-			m->gathered.count = gathered;
-			memcpy(m->gathered.list, rows, gathered * sizeof(*rows));
+			take_rows(m, kept);
 		}
 		store_rollback_to(&m->store, m->now.txn, undo, undo_count);
 	}

@@ -102,6 +102,7 @@ struct stmt_exec {
 	const struct plan *plan;
 	enum mvcc_engine engine;
 	struct eval_env env; /* the settings of its session, as the evaluator takes them */
+	struct span temporary; /* the session's temporary tables (struct session_settings) */
 	bool no_foreign_checks, no_unique_checks;
 	uint32_t view;
 	uint8_t level;

@@ -501,7 +501,7 @@ const struct body *body_compile(struct mvcc *m, const struct record_program *in,
 	settings_apply(m, body->settings);
 	m->now.env.locals = &k.locals;
 	for (const struct sql_parameter *p = tree->params; p && !k.failed; p = p->next) {
-		if (p->direction != SQL_PARAM_IN || p->dflt)
+		if (p->direction == SQL_PARAM_INOUT || p->dflt)
 			make_fail(&k);
 		else
 			add_variable(&k, p->name, &p->type);
@@ -925,10 +925,15 @@ void call_run(struct mvcc *m, const struct body *body, struct call_answer *out)
 	r.call = out;
 	for (const struct sql_expr *e = body->alone ? NULL : stmt->u.call->args.first; e; e = e->next, at++) {
 		struct eval_outcome outcome = {0};
-		struct eval_expr *expr = eval_expr_compile(
-			&m->scratch, e, NULL, SPAN_NONE, &m->now.env, NULL, &outcome);
+		struct eval_expr *expr;
 		struct eval_value value;
 
+		/* It is NULL at first, whatever the variable holds that it is for (MySQL manual, "CREATE PROCEDURE"). */
+		if (e->kind == SQL_EXPR_USER_VAR && at < body->parameter_count) {
+			r.values[at] = EVAL_NULL_VALUE;
+			continue;
+		}
+		expr = eval_expr_compile(&m->scratch, e, NULL, SPAN_NONE, &m->now.env, NULL, &outcome);
 		if (!expr || at >= body->parameter_count ||
 			!eval_expr_run(expr, &m->store.arena, &m->now.env, NULL, NULL, &value, &outcome)) {
 			give_up(&r, &outcome);

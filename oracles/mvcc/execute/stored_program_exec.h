@@ -26,6 +26,7 @@ enum { BODIES_MAX = 8 };
 
 /* The triggers of a table that a statement fires, in their order. */
 struct firing {
+	uint32_t table; /* number */
 	const struct body *before[BODIES_MAX], *after[BODIES_MAX];
 	uint32_t before_count, after_count;
 	bool asks; /* a body reads or writes tables */

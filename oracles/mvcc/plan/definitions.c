@@ -242,8 +242,8 @@ static void leave_out_added_parents(
 	}
 }
 
-/* The name stands for a new table from now on; `def` NULL: one that is not known. */
-static uint32_t add_table(const struct naming *n, struct span database, struct span name,
+/* One that no name stands for yet; `def` NULL: it is not known. */
+static uint32_t add_unnamed(const struct naming *n, struct span database, struct span name,
 	const struct sql_create_table *create, struct eval_table *def)
 {
 	struct mvcc *m = n->m;
@@ -259,7 +259,16 @@ static uint32_t add_table(const struct naming *n, struct span database, struct s
 		store_table_init(table, def, &m->catalog.arena);
 	/* InnoDB makes an index for each foreign key. */
 	table->has_secondary |= def && def->foreign_count;
-	label(m, database, name, number);
+	return number;
+}
+
+/* The name stands for it from now on. */
+static uint32_t add_table(const struct naming *n, struct span database, struct span name,
+	const struct sql_create_table *create, struct eval_table *def)
+{
+	uint32_t number = add_unnamed(n, database, name, create, def);
+
+	label(n->m, database, name, number);
 	return number;
 }
 
@@ -359,6 +368,44 @@ static void create_table(const struct naming *n, const struct sql_create_table *
 		leave_out_parents(n, database, create->elements);
 	number = add_table(n, database, create->table.name, tree ? tree : create, def);
 	add_redefinition(m, n->stmt, REDEFINE_MAKE, STORE_NONE, number);
+}
+
+/* MySQL has a default of its own for temporary tables; MariaDB's is empty, which means that of all tables. */
+static bool default_temporary_engine(const struct mvcc *m)
+{
+	struct span engine = execution_variable(m->schedule->execution, "default_tmp_storage_engine");
+
+	return !m->catalog.engine_changed && engine.ptr &&
+	       (span_ieq_str(engine, "InnoDB") || (!engine.len && default_engine(m)));
+}
+
+uint32_t define_temporary(struct mvcc *m, const struct session_settings *settings, const struct sql_create_table *create)
+{
+	struct naming n = {m, m->now.stmt, settings, m->runs[m->now.stmt].plan};
+	struct span database = database_of(&n, &create->table);
+	const struct sql_create_table *tree = create;
+	struct eval_table *def;
+	uint32_t number;
+
+	if (create->like) {
+		uint32_t of = settings_temporary(settings, create->like) ? STORE_NONE : table_of(&n, create->like);
+
+		tree = of == STORE_NONE || !m->store.tables[of].def || m->store.tables[of].hidden_key ||
+				       !eval_same_name(&m->now.env, m->store.tables[of].database, database)
+			       ? NULL
+			       : like_tree(m, m->store.tables[of].create, create->table.name);
+	}
+	if (!tree || create->query || makes_otherwise(settings) ||
+		!(define_names_engine(tree) ? span_ieq_str(define_engine(tree), "InnoDB") : default_temporary_engine(m)))
+		return STORE_NONE;
+	def = definition(m, tree);
+	if (!def || def->foreign_count)
+		return STORE_NONE;
+	number = add_unnamed(&n, database, create->table.name, tree, def);
+	m->store.tables[number].temporary = true;
+	add_redefinition(m, m->now.stmt, REDEFINE_MAKE, STORE_NONE, number);
+	m->runs[m->now.stmt].defines = true;
+	return number;
 }
 
 static void drop_tables(const struct naming *n, const struct sql_drop *drop)
@@ -479,7 +526,7 @@ static void follow_set(struct mvcc *m, const struct sql_set *set)
 		if (item->kind != SQL_SET_VARIABLE)
 			continue;
 		if (span_ieq_str(item->name, "default_storage_engine") ||
-			span_ieq_str(item->name, "storage_engine"))
+			span_ieq_str(item->name, "default_tmp_storage_engine") || span_ieq_str(item->name, "storage_engine"))
 			m->catalog.engine_changed |= !item->value || !span_ieq_str(settings_word(item->value), "innodb");
 		m->catalog.sql_notes_changed |= span_ieq_str(item->name, "sql_notes");
 	}
@@ -803,7 +850,8 @@ static void run_one(struct mvcc *m, const struct redefinition *r)
 	switch (r->kind) {
 	case REDEFINE_MAKE:
 		TRAIL_SET(&m->store.trail, TABLE, to, born, 1);
-		if (to->def)
+		/* What is in a temporary table every read view of its session has. */
+		if (to->def && !to->temporary)
 			know_from_now(m, to);
 		break;
 	case REDEFINE_COPY:

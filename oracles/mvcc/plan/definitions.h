@@ -28,6 +28,9 @@ struct span define_engine(const struct sql_create_table *create);
  * Engines"), and no contract promises more. */
 bool define_lacks_transactions(const struct mvcc *m, const struct store_table *table);
 void define_after(struct mvcc *m, uint32_t stmt, const struct session_settings *settings);
+/* The table of the store that CREATE TEMPORARY TABLE, or what empties one, makes: the session's own, which no name of the catalog
+ * stands for.  STORE_NONE: its definition is not known. */
+uint32_t define_temporary(struct mvcc *m, const struct session_settings *settings, const struct sql_create_table *create);
 /* May it change what names of tables stand for? */
 bool define_may_change(const struct mvcc *m, uint32_t stmt, const struct plan *plan);
 /* Does it make another table of one that the other uses? */

@@ -334,7 +334,7 @@ static bool take_refs(struct facts *f, const struct sql_table_ref *ref)
 		}
 		if (ref->kind != SQL_TABLE_NAME || f->ref_count == REFS_MAX || ref->u.name.partitions)
 			return false;
-		table = solver_table(f->m, name->db.ptr ? name->db : f->m->now.env.database, name->name);
+		table = table_in_sight(f->m, name->db.ptr ? name->db : f->m->now.env.database, name->name);
 		if (table == STORE_NONE || !f->m->store.tables[table].def)
 			return false;
 		f->refs[f->ref_count] = ref;

@@ -53,6 +53,15 @@ uint32_t solver_table(const struct mvcc *m, struct span database, struct span na
 	return STORE_NONE;
 }
 
+uint32_t table_in_sight(const struct mvcc *m, struct span database, struct span name)
+{
+	uint32_t number;
+
+	return temporary_find(m->now.temporary, m->now.env.any_case, database, name, &number)
+		       ? number
+		       : solver_table(m, database, name);
+}
+
 static struct span database_or_current(const struct mvcc *m, struct span database)
 {
 	return database.ptr ? database : m->now.env.database;
@@ -61,7 +70,7 @@ static struct span database_or_current(const struct mvcc *m, struct span databas
 const struct eval_table *table_named(void *ctx, const struct sql_table_name *name)
 {
 	struct mvcc *m = ctx;
-	uint32_t table = solver_table(m, database_or_current(m, name->db), name->name);
+	uint32_t table = table_in_sight(m, database_or_current(m, name->db), name->name);
 
 	return table == STORE_NONE ? sequence_named(m, name->name) : m->store.tables[table].def;
 }
@@ -110,9 +119,12 @@ static void see_table(void *ctx, const struct sql_table_name *name, const struct
 	}
 	/* It has no triggers and no foreign keys, and no other session sees it. */
 	if (settings_temporary(walk->settings, name)) {
-		walk->temporary = true;
-		plan->unsupported = REASON_TEMPORARY_TABLES;
-		return;
+		table = table_in_sight(walk->m, database_or_current(walk->m, name->db), name->name);
+		if (table == STORE_NONE || plan->redefines) {
+			walk->temporary = true;
+			plan->unsupported = REASON_TEMPORARY_TABLES;
+			return;
+		}
 	}
 	if (plan->redefines && (table == STORE_NONE || walk->m->store.tables[table].bare))
 		return; /* one that the trace does not describe, so nothing of it is judged */
@@ -868,25 +880,20 @@ static bool writes_a_known_table(const struct plan *plan)
 	return false;
 }
 
-/* A temporary table may hide one of the same name, for this session only; others hide nothing, and
- * what is made without a query reads nothing. */
-static void plan_definition(struct mvcc *m, struct plan *plan)
+/* What makes or drops temporary tables commits nothing.  What they stand for is followed with the session's settings; what is made
+ * without a query reads nothing. */
+static void plan_definition(struct plan *plan)
 {
 	const struct sql_stmt *stmt = plan->stmt;
 
 	if (!plan->redefines || plan->commits)
 		return;
-	plan->sets_unmodelled = true;
-	if (stmt->kind == SQL_STMT_CREATE_TABLE) {
-		const struct sql_create_table *create = stmt->u.create_table;
-
-		plan->sets_unmodelled = solver_table(m, database_or_current(m, create->table.db),
-				    create->table.name) != STORE_NONE;
-		plan->harmless = !plan->sets_unmodelled && !create->query && !create->like;
-	} else if (stmt->kind == SQL_STMT_DROP_TABLE && !plan->table_count) {
-		plan->sets_unmodelled = false;
+	if (stmt->kind == SQL_STMT_CREATE_TABLE)
+		plan->harmless = !stmt->u.create_table->query && !stmt->u.create_table->like;
+	else if (stmt->kind == SQL_STMT_DROP_TABLE)
 		plan->harmless = true;
-	}
+	else
+		plan->sets_unmodelled = true;
 	if (!plan->sets_unmodelled)
 		plan->ddl = false;
 }
@@ -1064,7 +1071,7 @@ static void fill_plan(struct mvcc *m, struct plan *plan, const struct sql_stmt *
 				  !walk.bare && !writes_a_known_table(plan) && !effects_known(plan));
 	if (plan->uses_unknown_tables && !plan->redefines && programs_write_by_views(m))
 		plan->writes = plan->may_write_any = true;
-	plan_definition(m, plan);
+	plan_definition(plan);
 	if (calls && (plan->sets_unmodelled || plan->redefines))
 		plan->writes = plan->may_write_any = true;
 }

@@ -144,6 +144,8 @@ struct plan *plan_of_body(
 /* One that has no statement, for settings_apply(). */
 const struct plan *plan_settings(struct mvcc *m, const struct session_settings *settings);
 uint32_t solver_table(const struct mvcc *m, struct span database, struct span name);
+/* The same in a statement of the session whose settings apply: its temporary tables hide others. */
+uint32_t table_in_sight(const struct mvcc *m, struct span database, struct span name);
 /* The same for T and t. */
 uint64_t label_hash(struct span name);
 /* Does the UPDATE set one of these columns, or what they follow from?  UINT32_MAX: an expression */

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/text.h"
 #include "eval/value/collation.h"
+#include "mvcc/plan/definitions.h"
 #include "mvcc/plan/last_insert_id.h"
 #include "mvcc/plan/plan.h"
 #include "mvcc/plan/prepared_text.h"
@@ -239,6 +240,7 @@ void settings_first(struct mvcc *m, struct session_settings *s, uint32_t session
 void settings_apply(struct mvcc *m, const struct plan *plan)
 {
 	m->now.env.database = plan->key.database;
+	m->now.temporary = plan->key.temporary;
 	m->now.env.mode = plan->key.eval_mode;
 	m->now.no_foreign_checks = plan->key.no_foreign_checks;
 	m->now.no_unique_checks = plan->key.no_unique_checks;
@@ -356,39 +358,61 @@ bool settings_mode(struct mvcc *m, const struct session_settings *s, const struc
 
 /* ---- temporary tables ---- */
 
-static void add_temporary(struct buf *out, struct span database, struct span name)
+static void add_temporary(struct buf *out, struct span database, struct span name, uint32_t number)
 {
 	buf_add_span(out, database);
 	buf_add_char(out, '\0');
 	buf_add_span(out, name);
 	buf_add_char(out, '\0');
+	if (number != STORE_NONE)
+		buf_printf(out, "%u", number);
+	buf_add_char(out, '\0');
 }
 
-/* Those of the list but for the one of this name; whether that was among them. */
-static bool copy_temporary(const struct session_settings *s, struct buf *out, struct span database, struct span name)
+/* The next of a list, of which *at is the place. */
+struct temporary {
+	struct span database, name;
+	uint32_t number;
+};
+
+static struct temporary next_temporary(struct span list, size_t *at)
 {
-	bool found = false;
-	struct span list = s->temporary;
+	struct temporary t;
+	struct span digits;
+	uint64_t number;
 
+	t.database = span_str(list.ptr + *at);
+	t.name = span_str(list.ptr + *at + t.database.len + 1);
+	digits = span_str(list.ptr + *at + t.database.len + t.name.len + 2);
+	t.number = text_number(digits, &number) ? (uint32_t)number : STORE_NONE;
+	*at += t.database.len + t.name.len + digits.len + 3;
+	return t;
+}
+
+static bool is_named(const struct temporary *t, bool any_case, struct span database, struct span name)
+{
+	return any_case ? span_ieq(t->database, database) && span_ieq(t->name, name)
+			: span_eq(t->database, database) && span_eq(t->name, name);
+}
+
+bool temporary_find(struct span list, bool any_case, struct span database, struct span name, uint32_t *number)
+{
 	for (size_t at = 0; at < list.len;) {
-		struct span db = span_str(list.ptr + at);
-		struct span table = span_str(list.ptr + at + db.len + 1);
+		struct temporary t = next_temporary(list, &at);
 
-		if (s->any_case ? span_ieq(db, database) && span_ieq(table, name)
-				: span_eq(db, database) && span_eq(table, name))
-			found = true;
-		else if (out)
-			add_temporary(out, db, table);
-		at += db.len + table.len + 2;
+		if (!is_named(&t, any_case, database, name))
+			continue;
+		*number = t.number;
+		return true;
 	}
-	return found;
+	return false;
 }
 
 bool settings_temporary(const struct session_settings *s, const struct sql_table_name *table)
 {
-	return s->temporary.len &&
-	       copy_temporary(s, NULL, table->db.ptr ? table->db : s->database,
-		       table->name);
+	uint32_t number;
+
+	return temporary_find(s->temporary, s->any_case, table->db.ptr ? table->db : s->database, table->name, &number);
 }
 
 static bool has_zero(struct span s)
@@ -396,29 +420,100 @@ static bool has_zero(struct span s)
 	return s.len && memchr(s.ptr, 0, s.len);
 }
 
+/* The list with the table, which is another one than before, or without it. */
 static void change_temporary(struct mvcc *m, struct session_settings *s,
-	const struct sql_table_name *table, bool add)
+	const struct sql_table_name *table, bool add, uint32_t number)
 {
 	struct span database = table->db.ptr ? table->db : s->database;
 	struct buf list = BUF_INIT;
 
 	if (has_zero(database) || has_zero(table->name))
 		return;
-	copy_temporary(s, &list, database, table->name);
+	for (size_t at = 0; at < s->temporary.len;) {
+		struct temporary t = next_temporary(s->temporary, &at);
+
+		if (!is_named(&t, s->any_case, database, table->name))
+			add_temporary(&list, t.database, t.name, t.number);
+	}
 	if (add)
-		add_temporary(&list, database, table->name);
+		add_temporary(&list, database, table->name, number);
 	s->temporary = list.len ? arena_copy(&m->catalog.arena, buf_span(&list)) : SPAN_NONE;
 	buf_release(&list);
 }
 
-static void follow_temporary(struct mvcc *m, struct session_settings *s, const struct sql_stmt *stmt)
+static void create_temporary(struct mvcc *m, struct session_settings *s, const struct execution_stmt *in,
+	const struct sql_create_table *create)
 {
-	if (stmt->kind == SQL_STMT_CREATE_TABLE && stmt->u.create_table->temporary)
-		change_temporary(m, s, &stmt->u.create_table->table, true);
-	if (stmt->kind != SQL_STMT_DROP_TABLE)
+	bool there = settings_temporary(s, &create->table);
+
+	if (create->if_not_exists && there)
 		return;
-	for (const struct sql_table_name *t = stmt->u.drop->tables; t; t = t->next)
-		change_temporary(m, s, t, false);
+	/* It may have been there before the trace began. */
+	change_temporary(m, s, &create->table, true,
+		create->if_not_exists && in->record.warnings ? STORE_NONE : define_temporary(m, s, create));
+}
+
+struct temporary_walk {
+	struct mvcc *m;
+	struct session_settings *settings;
+	bool empties; /* TRUNCATE */
+	bool found;
+};
+
+static void see_temporary(void *ctx, const struct sql_table_name *name, const struct sql_table_ref *ref,
+	enum sql_access_kind access)
+{
+	struct temporary_walk *see = ctx;
+
+	(void)ref;
+	(void)access;
+	see->found |= settings_temporary(see->settings, name);
+}
+
+/* One that was emptied is another one of the same definition.  Of one that was altered or renamed nothing is known. */
+static void redo_temporary(void *ctx, const struct sql_table_name *name, const struct sql_table_ref *ref,
+	enum sql_access_kind access)
+{
+	struct temporary_walk *see = ctx;
+	struct session_settings *s = see->settings;
+	uint32_t number = STORE_NONE;
+
+	(void)ref;
+	(void)access;
+	if (temporary_find(s->temporary, s->any_case, name->db.ptr ? name->db : s->database, name->name, &number) &&
+		see->empties && number != STORE_NONE)
+		number = define_temporary(see->m, s, see->m->store.tables[number].create);
+	else
+		number = STORE_NONE;
+	change_temporary(see->m, s, name, true, number);
+}
+
+static void follow_temporary(struct mvcc *m, struct session_settings *s, const struct execution_stmt *in,
+	const struct sql_stmt *stmt)
+{
+	struct temporary_walk see = {.m = m, .settings = s, .empties = stmt->kind == SQL_STMT_TRUNCATE};
+
+	switch (stmt->kind) {
+	case SQL_STMT_CREATE_TABLE:
+		if (stmt->u.create_table->temporary)
+			create_temporary(m, s, in, stmt->u.create_table);
+		break;
+	case SQL_STMT_DROP_TABLE:
+		for (const struct sql_table_name *t = stmt->u.drop->tables; t; t = t->next)
+			change_temporary(m, s, t, false, STORE_NONE);
+		break;
+	case SQL_STMT_TRUNCATE:
+	case SQL_STMT_ALTER_TABLE:
+	case SQL_STMT_RENAME_TABLE:
+	case SQL_STMT_CREATE_INDEX:
+	case SQL_STMT_DROP_INDEX:
+		sql_stmt_tables(stmt, see_temporary, &see);
+		if (see.found)
+			sql_stmt_tables(stmt, redo_temporary, &see);
+		break;
+	default:
+		break;
+	}
 }
 
 /* ---- other variables ---- */
@@ -663,7 +758,7 @@ void settings_after(struct mvcc *m, struct session_settings *s, const struct exe
 	if (plan->stmt->kind == SQL_STMT_USE)
 		s->database = plan->stmt->u.name;
 	if (!plan->sets_unmodelled)
-		follow_temporary(m, s, plan->stmt);
+		follow_temporary(m, s, in, plan->stmt);
 	if (plan->stmt->kind != SQL_STMT_SET || plan->sets_unmodelled)
 		return;
 	for (const struct sql_set_item *as_written = plan->stmt->u.set->items; as_written; as_written = as_written->next) {

@@ -36,7 +36,8 @@ struct session_settings {
 	enum text_width text_width;
 	bool own_time_zone;    /* has a time zone of its own: TIMESTAMPs show otherwise */
 	int32_t zone_seconds;  /* that zone, to the east of UTC; ZONE_UNKNOWN: not an offset */
-	struct span temporary; /* its temporary tables: database and name, each with a zero byte */
+	struct span temporary; /* its temporary tables: database, name and number in the store (empty: not known), each with
+				  a zero byte */
 	struct prepared *prepared; /* statements and user variables (prepared_text.c) */
 	uint64_t number; /* LAST_INSERT_ID(), where it is known (last_insert_id.c) */
 	bool has_last_insert_id;
@@ -87,6 +88,8 @@ struct sql_expr *settings_system_variable(
 bool settings_mode(struct mvcc *m, const struct session_settings *s, const struct sql_expr *value,
 	struct session_settings *out);
 bool settings_temporary(const struct session_settings *s, const struct sql_table_name *table);
+/* The same of a list, as settings and plans have it; *number: in the store, STORE_NONE where its definition is not known. */
+bool temporary_find(struct span list, bool any_case, struct span database, struct span name, uint32_t *number);
 /* What SET gives, where it is one word or literal. */
 struct span settings_word(const struct sql_expr *value);
 

@@ -190,6 +190,9 @@ static void see_mention(void *ctx, const struct sql_table_name *name,
 	struct span database = name->db.ptr ? name->db : all->database;
 	const struct view *view = find_view(all->m, all->settings, database, name->name);
 
+	/* A view is of tables that all see, whatever the session calls its own (MySQL manual, "CREATE VIEW"). */
+	if (all->qualify && settings_temporary(all->settings, &(struct sql_table_name){.db = database, .name = name->name}))
+		all->names_without = true;
 	/* The tree is the plan's own. */
 	if (all->qualify && !name->db.ptr)
 		((struct sql_table_name *)(uintptr_t)name)->db = database;

@@ -196,6 +196,7 @@ struct looking {
 	struct effects *out;
 	const struct program *program; /* whose body is looked at; NULL: the statement itself */
 	struct span database;
+	const struct session_settings *settings;
 	const struct sql_stmt *stmt;
 	bool *seen; /* by program */
 	unsigned depth;
@@ -300,12 +301,13 @@ static void see_table(void *ctx, const struct sql_table_name *name, const struct
 	enum sql_access_kind access)
 {
 	struct looking *l = ctx;
-	uint32_t table = solver_table(l->m, name->db.ptr ? name->db : l->database, name->name);
+	struct sql_table_name whole = {.db = name->db.ptr ? name->db : l->database, .name = name->name};
+	uint32_t table = solver_table(l->m, whole.db, whole.name);
 	bool written = access != SQL_TABLE_READ;
 
 	(void)ref;
-	/* A view may be of anything. */
-	if (table == STORE_NONE || !l->m->store.tables[table].def || l->m->store.tables[table].bare) {
+	/* A view may be of anything, and the name may be one of the session's own tables there. */
+	if (settings_temporary(l->settings, &whole) || table == STORE_NONE || !l->m->store.tables[table].def || l->m->store.tables[table].bare) {
 		l->out->may_write_any = true;
 		return;
 	}
@@ -340,6 +342,9 @@ static void see_procedure(struct looking *l, const struct sql_call *call)
 				       : NULL;
 
 	l->out->any = true;
+	/* What comes back through a parameter changes a variable of the session, too. */
+	for (const struct sql_expr *e = call ? call->args.first : NULL; e && l->program; e = e->next)
+		l->out->may_write_any |= e->kind == SQL_EXPR_USER_VAR;
 	if (p && p->tree && !l->m->catalog.programs->unknown)
 		look_at(l, p);
 	else
@@ -459,7 +464,7 @@ static void look_at(struct looking *l, const struct program *p)
 	inner.database = p->in->database;
 	inner.depth++;
 	for (const struct sql_parameter *i = p->tree->params; i; i = i->next)
-		l->out->may_write_any |= i->direction != SQL_PARAM_IN || i->dflt;
+		l->out->may_write_any |= i->dflt != NULL;
 	sql_walk_nodes(p->tree->body, see_node, &inner);
 }
 
@@ -612,15 +617,27 @@ static bool asks_for_number(const struct program *p, const struct eval_table *de
 	return false;
 }
 
+/* Which of the tables that the statement writes has triggers that it fires: the place of the first. */
+static uint32_t first_fired(const struct mvcc *m, const struct plan *plan)
+{
+	uint32_t i = 0;
+
+	while (i + 1 < plan->table_count &&
+		!(plan->written[i] && m->store.tables[plan->tables[i]].triggers & plan->events))
+		i++;
+	return i;
+}
+
 static const struct firing *plan_firing(
 	struct mvcc *m, struct plan *plan, const struct session_settings *settings)
 {
 	enum { TRIGGERS_MAX = 1000 };
-	uint32_t table = plan->tables[0], same, count = 0, last;
+	uint32_t table = plan->tables[first_fired(m, plan)], same, count = 0, last;
 	uint32_t all = triggers_of(m, table, plan->events, &last);
 	const struct eval_table *def = m->store.tables[table].def;
 	struct firing *f = arena_zero(&m->catalog.arena, sizeof(*f));
 
+	f->table = table;
 	/* A position that no server gives would be counted up to. */
 	if (last > TRIGGERS_MAX)
 		return NULL;
@@ -632,7 +649,7 @@ static const struct firing *plan_firing(
 			if (!p)
 				continue;
 			/* Which of two comes first is not known, or it is for more than one event. */
-			if (same != 1 || p->tree->events != plan->events ||
+			if (same != 1 || p->tree->events != plan->events || (!after && plan->join) ||
 				(!after && (has_generated(def) || asks_for_number(p, def, plan->events))))
 				return NULL;
 			body = body_compile(m, p->in, p->tree, def, plan->events, settings);
@@ -646,23 +663,29 @@ static const struct firing *plan_firing(
 	return count == all ? f : NULL;
 }
 
-/* Statements whose triggers can be executed: they write one table, and read none that the triggers
- * write. */
+/* Statements whose triggers can be executed: one of the tables that they write has them, and they read none that
+ * the triggers write. */
 static bool may_fire(const struct mvcc *m, const struct plan *plan)
 {
 	const struct sql_stmt *stmt = plan->stmt;
+	uint32_t fired;
 
-	if (plan->unsupported || plan->returning || !plan->table_count || !plan->written[0] ||
-		!(plan->events == WRITE_INSERT || plan->events == WRITE_UPDATE || plan->events == WRITE_DELETE) ||
-		!m->store.tables[plan->tables[0]].def)
+	if (plan->unsupported || plan->returning || !plan->table_count ||
+		!(plan->events == WRITE_INSERT || plan->events == WRITE_UPDATE || plan->events == WRITE_DELETE))
+		return false;
+	fired = first_fired(m, plan);
+	if (!plan->written[fired] || !m->store.tables[plan->tables[fired]].def)
 		return false;
 	for (uint32_t i = 0; i < plan->table_count; i++) {
-		if ((i && plan->written[i]) || effects_touch(plan->effects, plan->tables[i], true))
+		bool fires = plan->written[i] && m->store.tables[plan->tables[i]].triggers & plan->events;
+
+		if ((i != fired && (plan->join ? fires : plan->written[i])) ||
+			effects_touch(plan->effects, plan->tables[i], true))
 			return false;
 	}
 	if (plan->insert)
 		return stmt->kind == SQL_STMT_INSERT && !(stmt->u.insert->flags & SQL_DML_IGNORE);
-	return plan->change && (stmt->kind == SQL_STMT_UPDATE ? !(stmt->u.update->flags & SQL_DML_IGNORE)
+	return (plan->change || plan->join) && (stmt->kind == SQL_STMT_UPDATE ? !(stmt->u.update->flags & SQL_DML_IGNORE)
 							       : !(stmt->u.del->flags & SQL_DML_IGNORE));
 }
 
@@ -670,6 +693,19 @@ static bool is_value(const struct sql_expr *e)
 {
 	return e->kind == SQL_EXPR_LITERAL ||
 	       (e->kind == SQL_EXPR_UNARY && e->op == SQL_OP_NEG && e->u.binary.left->kind == SQL_EXPR_LITERAL);
+}
+
+/* What comes in is in the text of the CALL; what goes out is a user variable's. */
+static bool args_are_known(const struct sql_parameter *params, const struct sql_expr *args)
+{
+	for (; args; args = args->next) {
+		bool out = params && params->direction == SQL_PARAM_OUT;
+
+		if (out ? args->kind != SQL_EXPR_USER_VAR : !is_value(args))
+			return false;
+		params = params ? params->next : NULL;
+	}
+	return true;
 }
 
 static void plan_execution(struct mvcc *m, struct plan *plan, const struct session_settings *settings)
@@ -683,10 +719,8 @@ static void plan_execution(struct mvcc *m, struct plan *plan, const struct sessi
 		plan->firing = plan_firing(m, plan, settings);
 	if (call) {
 		p = find_routine(m, PROGRAM_PROCEDURE, call->db.ptr ? call->db : settings->database, call->name);
-		for (const struct sql_expr *e = call->args.first; e; e = e->next) {
-			if (!is_value(e))
-				return;
-		}
+		if (!args_are_known(p->tree->params, call->args.first))
+			return;
 		plan->procedure = body_compile(m, p->in, p->tree, NULL, 0, settings);
 	}
 	settings_apply(m, plan);
@@ -695,7 +729,7 @@ static void plan_execution(struct mvcc *m, struct plan *plan, const struct sessi
 void plan_effects(struct mvcc *m, struct plan *plan, const struct session_settings *settings)
 {
 	struct effects *e;
-	struct looking look = {.m = m, .database = settings->database, .stmt = plan->stmt};
+	struct looking look = {.m = m, .database = settings->database, .settings = settings, .stmt = plan->stmt};
 
 	if (!m->catalog.programs->count || !plan->stmt || plan->redefines)
 		return;
@@ -711,8 +745,7 @@ void plan_effects(struct mvcc *m, struct plan *plan, const struct session_settin
 	}
 	if (!e->any)
 		return;
-	/* A name of a table may be one of the session's own there. */
-	e->may_write_any |= settings->temporary.len != 0 || settings->sets_unmodelled;
+	e->may_write_any |= settings->sets_unmodelled;
 	plan->effects = e;
 	plan_execution(m, plan, settings);
 }
@@ -736,12 +769,12 @@ bool plan_several(struct mvcc *m, struct plan *plan, const struct sql_stmt *firs
 	const struct session_settings *settings)
 {
 	struct effects *e = arena_zero(&m->catalog.arena, sizeof(*e));
-	struct looking look = {.m = m, .out = e, .database = settings->database};
+	struct looking look = {.m = m, .out = e, .database = settings->database, .settings = settings};
 	struct sql_stmt *all = arena_zero(&m->catalog.arena, sizeof(*all));
 	bool writes = false;
 
 	look.seen = arena_zero(&m->catalog.arena, m->catalog.programs->count + 1);
-	if (settings->temporary.len || settings->sets_unmodelled || settings->altered || settings->own_time_zone)
+	if (settings->sets_unmodelled || settings->altered || settings->own_time_zone)
 		return false;
 	for (const struct sql_stmt *stmt = first; stmt; stmt = stmt->next) {
 		if (!is_row_statement(stmt))

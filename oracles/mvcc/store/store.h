@@ -142,6 +142,7 @@ struct store_table {
 	const struct sql_create_table *create; /* what `def` was made of */
 	struct eval_table *def;
 	bool bare;        /* made in the trace, so without triggers, but `def` is not known */
+	bool temporary; /* of one session, which alone sees it */
 	bool alien; /* of another engine, and without triggers: what is done to it touches no other */
 	uint32_t made_by; /* statement of the schedule that made it; STORE_NONE: there from the start */
 	uint32_t born;    /* that was executed */
