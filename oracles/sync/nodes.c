@@ -270,11 +270,22 @@ static void check_hangs(struct sync *s)
 
 /* ---- no-recovery ---- */
 
+/* The operation that ended last was to bring nodes back, or anything else, and did not do it. */
+static bool last_operation_failed(const struct sync *s)
+{
+	bool failed = false;
+
+	for (size_t i = 0; i < s->life->event_count; i++)
+		if (is_ending(&s->life->events[i]))
+			failed = !is(life_data(s->life->events[i].data, "result"), "done");
+	return failed;
+}
+
 static void check_recovery(struct sync *s)
 {
 	uint64_t limit = s->options->hang_ns ? s->options->hang_ns : SYNC_HANG_S * second, missing = 0;
 	const struct life_point *point = s->life->point_count ? &s->life->points[s->life->point_count - 1] : NULL;
-	unsigned ready = 0, told_of = 0, expected = 0;
+	unsigned ready = 0, told_of = 0, expected = 0, running = 0;
 	struct buf text = BUF_INIT;
 	uint64_t waited = 0;
 
@@ -284,13 +295,18 @@ static void check_recovery(struct sync *s)
 		told_of += look->told;
 		expected += look->told && look->expected;
 		ready += look->told && look->ready;
+		running += look->told && look->running;
 		if (look->told && look->expected && !look->ready) {
 			missing |= (uint64_t)1 << n;
 			waited = look->waited_ns > waited ? look->waited_ns : waited;
 		}
 	}
-	/* Without a majority that is well, a single node cannot come back; with all of them there, it should be. */
-	if (missing && waited >= limit && (ready * 2 > told_of || expected == told_of)) {
+	/*
+	 * Without a majority that is well, a single node cannot come back.  Where none is well, they should be if most of them
+	 * run, and no operation has taken them out; when most have ended and were not started again, there is nothing to come back.
+	 */
+	if (missing && waited >= limit &&
+		(ready * 2 > told_of || (expected == told_of && (running * 2 > told_of || last_operation_failed(s))))) {
 		struct told told = {.class = CLASS_NO_RECOVERY, .nodes = missing, .from_at = point->first_at, .to_at = point->last_at};
 
 		buf_printf(&text, "At %.*s, ", SPAN_ARG(point->name));
@@ -301,13 +317,14 @@ static void check_recovery(struct sync *s)
 		for (uint32_t n = 0; n < s->life->node_count; n++)
 			if (missing >> n & 1)
 				buf_printf(&text, " %.*s (%.*s)", SPAN_ARG(s->life->nodes[n].name),
-					SPAN_ARG(point->looks[n].state.ptr ? point->looks[n].state
+					SPAN_ARG(point->looks[n].state.len ? point->looks[n].state
 					         : point->looks[n].unread.ptr ? point->looks[n].unread : SPAN_LIT("no answer")));
 		buf_add_char(&text, '.');
 		told.explanation = arena_copy(&s->verdict->arena, buf_span(&text));
 		tell(s, &told);
 	} else if (missing) {
-		verdict_undecided(s->verdict, "nodes that were not read at the last point", node_set_count(missing));
+		verdict_undecided(s->verdict, "nodes that were not well at the last point, and need not have come back",
+			node_set_count(missing));
 	}
 	buf_release(&text);
 }

@@ -4,20 +4,23 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/files.h"
 #include "base/output.h"
 #include "base/text.h"
 #include "cluster/drive/drive.h"
+#include "cluster/explore/explore.h"
 #include "commands/cluster_net.h"
 #include "commands/private_server.h"
 #include "commands/recorder_commands.h"
 #include "trace/reader.h"
 
-enum { EXIT_SKIPPED = 77 };
+enum { EXIT_SKIPPED = 77, CONTRACT_MAX = 64 * 1024 };
 
 struct cluster_options {
 	const char *output, *kind, *print_kind;
 	bool kinds, overwrite, quiet, check_only;
-	uint64_t process, seed;
+	const char *contract_file;
+	uint64_t process, seed, time_ns, tries, disk, try_ns, repeats;
 };
 
 static volatile sig_atomic_t stop;
@@ -39,11 +42,11 @@ static void catch_signals(void)
 static const struct option_def cluster_table[] = {
 	{.name = "output",
 		.letter = 'o',
-		.argument = "TRACE",
+		.argument = "NAME",
 		.files = true,
 		OPTION_STRING(struct cluster_options, output),
-		.preset = "the text's name, with .itr",
-		.help = "the trace to write"},
+		.preset = "the text's name, with .itr; of explore with .explored",
+		.help = "the trace to write; of explore the folder"},
 	{.name = "overwrite",
 		OPTION_FLAG(struct cluster_options, overwrite),
 		.help = "replace the trace if it is there"},
@@ -63,17 +66,49 @@ static const struct option_def cluster_table[] = {
 	{.name = "check",
 		OPTION_FLAG(struct cluster_options, check_only),
 		.help = "read the text, print it in its plain form, and do nothing"},
+	OPTION_HEADING("Exploring"),
+	{.name = "time",
+		.argument = "TIME",
+		OPTION_DURATION(struct cluster_options, time_ns),
+		.preset = "10m",
+		.help = "end after so long; 0: never"},
+	{.name = "tries",
+		.argument = "N",
+		OPTION_UINT(struct cluster_options, tries),
+		.preset = "0: any number",
+		.help = "end after so many runs"},
+	{.name = "disk",
+		.argument = "SIZE",
+		OPTION_SIZE(struct cluster_options, disk),
+		.preset = "2G",
+		.help = "end when the folder is larger than this; 0: never"},
+	{.name = "try-time",
+		.argument = "TIME",
+		OPTION_DURATION(struct cluster_options, try_ns),
+		.preset = "10m",
+		.help = "a run that takes longer has stalled, and is ended"},
+	{.name = "repeats",
+		.argument = "N",
+		OPTION_UINT(struct cluster_options, repeats),
+		.preset = "3",
+		.help = "run the text of a finding so often again, to tell its rate"},
+	{.name = "contract-file",
+		.argument = "FILE",
+		.files = true,
+		OPTION_STRING(struct cluster_options, contract_file),
+		.preset = "what the engine documents",
+		.help = "judge by this contract"},
+	{.name = "seed",
+		.argument = "N",
+		OPTION_UINT(struct cluster_options, seed),
+		.preset = "1",
+		.help = "the sequences, and of net open the frames that are lost, come from this number"},
 	OPTION_HEADING("Network"),
 	{.name = "process",
 		.argument = "PID",
 		OPTION_UINT(struct cluster_options, process),
 		.preset = "the only one there is",
 		.help = "net: the process whose network is meant"},
-	{.name = "seed",
-		.argument = "N",
-		OPTION_UINT(struct cluster_options, seed),
-		.preset = "1",
-		.help = "net open: which frames are lost comes from this number"},
 	OPTION_HEADING("Messages"),
 	{.name = "quiet",
 		.letter = 'q',
@@ -85,6 +120,8 @@ static const struct option_def cluster_table[] = {
 static const struct command_example cluster_examples[] = {
 	{"cluster run flush.ops -o flush.itr", "drive a cluster, and record it"},
 	{"cluster run --check flush.ops", "is the text right?"},
+	{"cluster replay flush.itr -o again.itr", "a run once more, its operations at the statements of its trace"},
+	{"cluster explore flush.ops --time 1h", "look for sequences of operations that break the cluster"},
 	{"cluster net", "the links of the cluster that runs, and what passed them"},
 	{"cluster net cut 'n1>n2'", "n2 gets nothing from n1 any more"},
 	{"cluster net open 3", "a network for three nodes of your own, until it is interrupted"},
@@ -172,12 +209,12 @@ static enum exit_status drive(const struct cluster_options *o, const struct ops 
 	return output_finish(stop ? EXIT_STATUS_INCOMPLETE : EXIT_STATUS_OK);
 }
 
-/* NAME.itr of NAME.ops. */
-static void trace_name(const char *text, char *out, size_t size)
+/* NAME and the suffix, of NAME.ops. */
+static void named_after(const char *text, const char *suffix, char *out, size_t size)
 {
 	const char *slash = strrchr(text, '/'), *dot = strrchr(slash ? slash : text, '.');
 
-	snprintf(out, size, "%.*s.itr", (int)(dot ? dot - text : (long)strlen(text)), text);
+	snprintf(out, size, "%.*s%s", (int)(dot ? dot - text : (long)strlen(text)), text, suffix);
 }
 
 static enum exit_status run_text(const struct cluster_options *o, const char *path)
@@ -197,16 +234,105 @@ static enum exit_status run_text(const struct cluster_options *o, const char *pa
 		(void)!output_write(&out);
 		status = output_finish(EXIT_STATUS_OK);
 	} else {
-		trace_name(path, trace, sizeof(trace));
+		named_after(path, ".itr", trace, sizeof(trace));
 		status = drive(o, &ops, o->output ? o->output : trace);
 	}
 	ops_release(&ops);
 	return status;
 }
 
+static enum exit_status replay(const struct cluster_options *o, const char *path)
+{
+	struct buf text = BUF_INIT;
+	enum exit_status status;
+	struct ops ops;
+	struct err err;
+
+	if (!drive_text_of_trace(path, &text, &err) || !ops_parse(&ops, buf_span(&text), path, o->kind, &err)) {
+		buf_release(&text);
+		output_message("%s", err.text);
+		return err_exit_status(&err);
+	}
+	if (o->check_only) {
+		(void)!output_write(&text);
+		status = output_finish(EXIT_STATUS_OK);
+	} else if (!o->output) {
+		output_message("replay: which trace is to be written? --output=TRACE says it");
+		status = EXIT_STATUS_USAGE;
+	} else {
+		status = drive(o, &ops, o->output);
+	}
+	buf_release(&text);
+	ops_release(&ops);
+	return status;
+}
+
+static void explored_text(const struct explore_report *r, const char *folder, struct buf *out)
+{
+	text_add_counted(out, r->tries, "try", "tries");
+	if (r->stalled || r->failed)
+		buf_printf(out, " (%llu stalled, %llu failed)", (unsigned long long)r->stalled, (unsigned long long)r->failed);
+	buf_add_str(out, ", ");
+	text_add_counted(out, r->signals, "signal", "signals");
+	buf_add_str(out, ", ");
+	text_add_counted(out, r->kept, "sequence", "sequences");
+	buf_add_str(out, " kept; findings: ");
+	text_add_counted(out, r->violations, "violation", "violations");
+	buf_add_str(out, ", ");
+	text_add_counted(out, r->suspicions, "suspicion", "suspicions");
+	buf_printf(out, ", %llu documented; in %s/findings (%s)\n", (unsigned long long)r->documented, folder, r->ended ? r->ended : "it failed");
+}
+
+static enum exit_status explore_ops(const struct cluster_options *o, const struct ops *ops, const char *folder)
+{
+	char servers[4096];
+	struct buf contract = BUF_INIT, out = BUF_INIT;
+	struct explore_options options = {.base = ops, .folder = folder, .servers = servers, .seed = o->seed, .time_ns = o->time_ns,
+		.tries = o->tries, .disk = o->disk, .try_ns = o->try_ns, .repeats = o->repeats, .stop = &stop, .tell = o->quiet ? NULL : tell};
+	struct explore_report report = {.tries = 0};
+	enum exit_status status;
+	struct err err;
+	bool ok = true;
+
+	if (o->contract_file)
+		ok = file_read(o->contract_file, CONTRACT_MAX, &contract, &err);
+	options.contract = o->contract_file ? contract.data : NULL;
+	provide_tool(servers, sizeof(servers));
+	catch_signals();
+	ok = ok && explore(&options, &report, &err);
+	if (!ok)
+		output_message("%s", err.text);
+	if (ok || report.tries)
+		explored_text(&report, folder, &out);
+	(void)!output_write(&out);
+	status = !ok ? (report.skipped ? (enum exit_status)EXIT_SKIPPED : err_exit_status(&err))
+		 : report.violations ? EXIT_STATUS_VIOLATION
+		 : stop		     ? EXIT_STATUS_INCOMPLETE
+				     : EXIT_STATUS_OK;
+	buf_release(&contract);
+	return output_finish(status);
+}
+
+static enum exit_status explore_text(const struct cluster_options *o, const char *path)
+{
+	enum exit_status status;
+	char folder[4096];
+	struct ops ops;
+	struct err err;
+
+	if (!ops_open(&ops, path, o->kind, &err)) {
+		output_message("%s", err.text);
+		return err.code == ERR_FORMAT ? EXIT_STATUS_USAGE : err_exit_status(&err);
+	}
+	named_after(path, ".explored", folder, sizeof(folder));
+	status = explore_ops(o, &ops, o->output ? o->output : folder);
+	ops_release(&ops);
+	return status;
+}
+
 static enum exit_status run(const struct command *command, int argc, char **argv)
 {
-	struct cluster_options options = {.seed = 1};
+	struct cluster_options options = {.seed = 1, .time_ns = 600000000000u, .disk = 2ull << 30, .try_ns = 600000000000u, .repeats = 3};
 	enum exit_status status = EXIT_STATUS_OK;
 	char **args;
 	int count;
@@ -219,24 +345,31 @@ static enum exit_status run(const struct command *command, int argc, char **argv
 		return print_kind(options.print_kind);
 	if (count == 2 && strcmp(args[0], "run") == 0)
 		return run_text(&options, args[1]);
+	if (count == 2 && strcmp(args[0], "replay") == 0)
+		return replay(&options, args[1]);
+	if (count == 2 && strcmp(args[0], "explore") == 0)
+		return explore_text(&options, args[1]);
 	if (count == 3 && strcmp(args[0], "net") == 0 && strcmp(args[1], "open") == 0) {
 		catch_signals();
 		return cluster_net_serve(args[2], options.seed, &stop);
 	}
 	if (count && strcmp(args[0], "net") == 0)
 		return cluster_net_ask(options.process, args + 1, count - 1);
-	return command_misused(command, "what is to be done? run FILE, or net");
+	return command_misused(command, "what is to be done? run FILE, replay TRACE, explore FILE, or net");
 }
 
 const struct command cluster_command = {
 	.name = "cluster",
 	.summary = "drives a cluster through operations and faults while it is recorded",
-	.arguments = "run FILE | net [VERB LINKS [VALUE]] | net open NODES",
+	.arguments = "run FILE | replay TRACE | explore FILE | net [VERB LINKS [VALUE]] | net open NODES",
 	.description =
 		"Starts a private cluster, puts a load of dependent data on all its nodes, performs\n"
 		"the operations of FILE at their moments, and records everything: the sessions, the\n"
 		"operations, the nodes' states, ends and logs, and what each node holds when the\n"
 		"clients are held.  isotrace check then says what was lost, and where nodes differ.\n"
+		"\n"
+		"replay runs the text of a trace again.  explore changes its operations and looks for\n"
+		"sequences that break the cluster: those that brought something new are changed further.\n"
 		"\n"
 		"net shows and changes the links between the nodes of a cluster that runs: cut, delay,\n"
 		"loss, duplicate, reorder, rate, heal.",

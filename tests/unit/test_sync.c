@@ -706,6 +706,34 @@ START_TEST(recovery_is_judged)
 }
 END_TEST
 
+/* None is well: they should be where most of them run, or where an operation for that failed. */
+START_TEST(recovery_of_all_is_judged)
+{
+	static const char *const names[] = {"n1", "n2", "n3"};
+	static const struct {
+		const char *running[3], *result;
+		bool found;
+	} cases[] = {{{"yes", "yes", "yes"}, "done", true}, {{"yes", "yes", "no"}, "done", true}, {{"yes", "no", "no"}, "done", false},
+		{{"no", "no", "no"}, "done", false}, {{"no", "no", "no"}, "failed", true}};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct made m = {0};
+
+		begin(&m, "RESTRICT");
+		POINT(&m, "start", {1, 0, 10});
+		EVENT(&m, "n2", "operation", "kill n2", 0, {"name", "kill"}, {"phase", "end"}, {"nodes", "n2,n3"},
+			{"result", cases[i].result});
+		for (int n = 0; n < 3; n++)
+			EVENT(&m, names[n], "point", "end", 0, {"state", "Initialized"}, {"ready", "no"},
+				{"running", cases[i].running[n]}, {"expected", "yes"}, {"waited_ms", "60000"}, {"unread", "no answer"});
+		if (cases[i].found)
+			expect(&m, CLASS_NO_RECOVERY, SEVERITY_VIOLATION, 0);
+		else
+			expect_nothing(&m, false);
+	}
+}
+END_TEST
+
 /* ---- documented ---- */
 
 static void all_end(struct made *m, int nodes)
@@ -898,5 +926,5 @@ UNIT_MAIN("sync", a_lost_insert_is_found, an_insert_of_unknown_outcome_may_be_go
 	an_aborted_delete_explains_nothing, an_earlier_delete_explains_nothing, a_cascade_explains_it, what_cannot_be_followed_is_undecided,
 	a_lost_update_is_found, sums_are_bounded, an_aborted_insert_that_is_there_is_found, an_aborted_update_that_is_there_is_found,
 	nodes_that_differ_are_found, at_different_positions_it_is_a_suspicion, definitions_are_compared, orphans_are_found, exits_are_judged,
-	hangs_are_judged, recovery_is_judged, what_the_engine_documents_is_said, without_a_point_nothing_is_decided,
+	hangs_are_judged, recovery_is_judged, recovery_of_all_is_judged, what_the_engine_documents_is_said, without_a_point_nothing_is_decided,
 	what_comes_after_the_last_point_is_undecided, random_executions_have_no_findings, what_is_planted_is_found)

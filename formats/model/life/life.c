@@ -98,6 +98,7 @@ static void take_look(struct life *c, const struct record_cluster *record, uint3
 	look->position = keep(c, life_data(record->data, "position"));
 	look->unread = keep(c, life_data(record->data, "unread"));
 	look->expected = !span_eq_str(life_data(record->data, "expected"), "no");
+	look->running = !span_eq_str(life_data(record->data, "running"), "no");
 	look->ready = span_eq_str(life_data(record->data, "ready"), "yes");
 	if (text_number(life_data(record->data, "waited_ms"), &number))
 		look->waited_ns = number * 1000000u;

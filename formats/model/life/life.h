@@ -35,6 +35,7 @@ struct life_look {
 	bool told;            /* the recorder says something of it */
 	bool read;            /* its tables were read */
 	bool expected;        /* an operation had not taken it out of the cluster on purpose */
+	bool running;         /* its process was */
 	bool ready;           /* it was in the state that the cluster's file calls ready */
 	struct span state;    /* in the server's words */
 	struct span position; /* how far it had come: a sequence number or a set of GTIDs */

@@ -15,8 +15,8 @@
 
 enum {
 	APPLICABLE_S = 20, /* a step whose moment came waits as long until its operation is applicable */
-	AIM_S = 20,        /* ... and for a state or a window */
 	HEAL_STEPS = 8,
+	HEAL_WAIT_S = 15, /* for a node to be startable */
 };
 
 static void say(const struct drive *d, const char *what)
@@ -107,7 +107,7 @@ static bool is_moment(struct drive *d, struct progress *p, const struct ops_step
 	if (!p->waits_since)
 		p->waits_since = now;
 	*hit = false;
-	return now > p->waits_since + seconds(AIM_S);
+	return now > p->waits_since + d->ops->aim_ns;
 }
 
 static void step_over(struct drive *d, struct progress *p, const struct ops_step *step, const char *why)
@@ -229,42 +229,82 @@ static const struct kind_operation *healing(const struct drive *d, bool all)
 	return NULL;
 }
 
+/* The operation that ends nodes; the kinds have a kill before an orderly stop, for which a node alone may wait. */
+static const struct kind_operation *ending(const struct drive *d)
+{
+	for (unsigned i = 0; i < d->ops->kind.operation_count; i++)
+		if (d->ops->kind.operations[i].leaves && d->ops->kind.operations[i].when == KIND_WHEN_UP)
+			return &d->ops->kind.operations[i];
+	return NULL;
+}
+
+static uint32_t nodes_down(struct drive *d)
+{
+	uint32_t down = 0;
+
+	for (unsigned n = 0; n < d->node_count; n++)
+		down |= !node_is_up(d, n) ? 1u << n : 0;
+	return down;
+}
+
+static bool any_ready(struct drive *d)
+{
+	for (unsigned n = 0; n < d->node_count; n++)
+		if (node_is_ready(d, n))
+			return true;
+	return false;
+}
+
+/* False: it is not applicable within that time, or failed. */
+static bool heal_by(struct drive *d, struct progress *p, struct ops_step *step, uint64_t wait_ns)
+{
+	uint64_t until = clock_mono_ns() + wait_ns;
+	struct operation *o;
+	uint32_t targets;
+
+	step->text = step->operation->name;
+	while (!(targets = operation_targets(d, step, 0)) && clock_mono_ns() < until && !stopped(d))
+		poll(NULL, 0, 50);
+	o = targets ? operation_start(d, step, targets, false, false) : NULL;
+	if (!o)
+		return false;
+	p->last ? (p->last->next = o) : (p->first = o);
+	p->last = o;
+	while (!atomic_load(&o->over))
+		poll(NULL, 0, 20);
+	return !o->failed;
+}
+
+/* Nodes that are down are started.  Where those that run are not well without them, they are ended first, and all recover. */
+static void start_nodes(struct drive *d, struct progress *p)
+{
+	static struct ops_step steps[HEAL_STEPS * DRIVE_NODES_MAX];
+
+	for (unsigned i = 0; i < HEAL_STEPS * d->node_count && !stopped(d); i++) {
+		uint32_t all = (1u << d->node_count) - 1, down = nodes_down(d);
+		struct ops_step *step = &steps[i];
+
+		*step = (struct ops_step){.trigger = OPS_THEN, .operation = healing(d, down == all)};
+		if (!down || !step->operation)
+			break;
+		step->targets = step->operation->of_cluster ? 0 : down & ~(down - 1);
+		if (heal_by(d, p, step, seconds(HEAL_WAIT_S)))
+			continue;
+		if (down == all || any_ready(d) || !ending(d))
+			break;
+		*step = (struct ops_step){.trigger = OPS_THEN, .operation = ending(d), .targets = all & ~nodes_down(d)};
+		if (step->targets && !heal_by(d, p, step, 0))
+			break;
+	}
+}
+
 /* Faults are undone, and nodes that are down are started. */
 static void heal(struct drive *d, struct progress *p)
 {
-	uint64_t until = clock_mono_ns() + d->ops->settle_ns;
-
 	look_after(d, p, true);
 	links_heal(d);
-	for (unsigned i = 0; i < HEAL_STEPS * d->node_count && d->ops->heal && !stopped(d); i++) {
-		static struct ops_step steps[HEAL_STEPS * DRIVE_NODES_MAX];
-		uint32_t down = 0;
-		struct operation *o;
-		const struct kind_operation *kind;
-
-		for (unsigned n = 0; n < d->node_count; n++)
-			down |= !node_is_up(d, n) ? 1u << n : 0;
-		if (!down)
-			break;
-		kind = healing(d, down == (1u << d->node_count) - 1);
-		if (!kind)
-			break;
-		steps[i] = (struct ops_step){.trigger = OPS_THEN, .operation = kind, .text = kind->name};
-		steps[i].targets = kind->of_cluster ? 0 : down & ~(down - 1);
-		while (!operation_targets(d, &steps[i], 0) && clock_mono_ns() < until && !stopped(d))
-			poll(NULL, 0, 50);
-		if (!operation_targets(d, &steps[i], 0))
-			break;
-		o = operation_start(d, &steps[i], operation_targets(d, &steps[i], 0), false, false);
-		if (!o)
-			break;
-		p->last ? (p->last->next = o) : (p->first = o);
-		p->last = o;
-		while (!atomic_load(&o->over))
-			poll(NULL, 0, 20);
-		if (o->failed)
-			break;
-	}
+	if (d->ops->heal)
+		start_nodes(d, p);
 	/* A node that should be there is expected there, whatever took it out. */
 	for (unsigned n = 0; d->ops->heal && n < d->node_count; n++) {
 		pthread_mutex_lock(&d->lock);
@@ -377,7 +417,22 @@ static bool run(struct drive *d, struct progress *p, struct err *err)
 	atomic_store(&d->hold, true);
 	heal(d, p);
 	say(d, "reading the nodes");
-	return point_take(d, "end", d->ops->settle_ns, true);
+	if (!point_take(d, "end", d->ops->settle_ns, true))
+		return false;
+	point_counters(d);
+	return true;
+}
+
+/* The caller's questions before the nodes and their folders are gone. */
+static void show_end(struct drive *d)
+{
+	const struct drive_options *o = d->options;
+
+	for (unsigned i = 0; o->log && i < d->node_count; i++)
+		if (d->nodes[i].log[0])
+			o->log(o->end_ctx, d->nodes[i].name, d->nodes[i].log);
+	for (unsigned i = 0; o->state && i < d->state_count; i++)
+		o->state(o->end_ctx, d->states[i]);
 }
 
 bool drive_run(const struct drive_options *options, struct drive_report *report, struct err *err)
@@ -399,6 +454,7 @@ bool drive_run(const struct drive_options *options, struct drive_report *report,
 	if (ok) {
 		ok = run(d, &p, err);
 		release(d, &p);
+		show_end(d);
 		nodes_stop(d);
 		links_close(d);
 		closed = trace_writer_close(d->writer, &closing);

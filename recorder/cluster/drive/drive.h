@@ -10,6 +10,7 @@
 
 #include <signal.h>
 
+#include "base/buf.h"
 #include "cluster/drive/ops.h"
 #include "workload/model.h"
 
@@ -21,6 +22,10 @@ struct drive_options {
 	const volatile sig_atomic_t *stop;
 	void (*tell)(void *ctx, const char *what); /* for a person; NULL: nothing */
 	void *ctx;
+	/* Before the nodes are stopped: where their logs are, and the states that they were seen in.  NULL: not asked for. */
+	void (*log)(void *ctx, const char *node, const char *path);
+	void (*state)(void *ctx, const char *state);
+	void *end_ctx;
 };
 
 struct drive_report {
@@ -29,6 +34,8 @@ struct drive_report {
 	bool skipped; /* the cluster cannot be had here */
 };
 
+/* The text of a run once more: its operations at the statements, and on the nodes, at which its trace has them. */
+bool drive_text_of_trace(const char *trace, struct buf *out, struct err *err) MUST_CHECK;
 bool drive_run(const struct drive_options *options, struct drive_report *report, struct err *err) MUST_CHECK;
 
 #endif

@@ -27,6 +27,7 @@ enum {
 	DRIVE_STATEMENT_S = 40,    /* a statement without an answer for as long is given up */
 	DRIVE_HOLD_S = 20,         /* the same once the clients are to be held */
 	DRIVE_POINT_WAIT_S = 10,   /* for nodes that are ready to be at one position */
+	DRIVE_STATES_MAX = 64,
 	DRIVE_ROWS_MAX = 2000000,  /* of a table at a point */
 };
 #define DRIVE_DATABASE "isorec_cluster"
@@ -66,6 +67,8 @@ struct drive {
 	pthread_mutex_t lock;            /* of the nodes */
 	struct drive_node nodes[DRIVE_NODES_MAX];
 	unsigned node_count;
+	char states[DRIVE_STATES_MAX][96]; /* that nodes were seen in; under `lock` */
+	unsigned state_count;
 	struct model model;
 	struct drive_load *load;
 	struct drive_txn_counts counts;
@@ -148,6 +151,8 @@ void load_stop(struct drive *d);
 bool point_take(struct drive *d, const char *name, uint64_t settle_ns, bool keep_held);
 /* Holds the clients: returns when none is within a transaction. */
 void point_hold(struct drive *d);
+/* Records what the nodes have counted, where the kind says how to ask. */
+void point_counters(struct drive *d);
 bool point_schema(struct drive *d, struct err *err);
 
 #endif

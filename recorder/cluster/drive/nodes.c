@@ -459,6 +459,16 @@ static void look_at_process(struct drive *d, struct trace_producer *producer, st
 		record_exit(d, producer, node, asked);
 }
 
+static void remember_state(struct drive *d, const char *state)
+{
+	if (!*state || d->state_count == DRIVE_STATES_MAX)
+		return;
+	for (unsigned i = 0; i < d->state_count; i++)
+		if (strcmp(d->states[i], state) == 0)
+			return;
+	snprintf(d->states[d->state_count++], sizeof(d->states[0]), "%s", state);
+}
+
 static void look_at_state(struct drive *d, struct drive_node *node, MYSQL **mysql)
 {
 	char socket[256], state[96] = "";
@@ -485,6 +495,7 @@ static void look_at_state(struct drive *d, struct drive_node *node, MYSQL **mysq
 	}
 	pthread_mutex_lock(&d->lock);
 	if (strcmp(node->state, state) != 0) {
+		remember_state(d, state);
 		snprintf(node->state, sizeof(node->state), "%s", state);
 		node->state_at = clock_mono_ns();
 		atomic_store(&d->moved_at, node->state_at);

@@ -121,6 +121,7 @@ static void look_at(struct drive *d, unsigned node, const char *name, uint64_t b
 	position_of(d, node, position);
 	event_data_add(&data, "state", span_str(state));
 	event_data_add(&data, "ready", ready ? SPAN_LIT("yes") : SPAN_LIT("no"));
+	event_data_add(&data, "running", node_is_up(d, node) ? SPAN_LIT("yes") : SPAN_LIT("no"));
 	event_data_add(&data, "expected", node_is_wanted(d, node) ? SPAN_LIT("yes") : SPAN_LIT("no"));
 	if (position[0])
 		event_data_add(&data, "position", span_str(position));
@@ -132,6 +133,38 @@ static void look_at(struct drive *d, unsigned node, const char *name, uint64_t b
 		event_data_add(&data, "unread", span_str(err.text));
 	event_emit(d->producer, d->nodes[node].name, "point", span_str(name), began, &data);
 	free(position);
+}
+
+void point_counters(struct drive *d)
+{
+	for (unsigned i = 0; d->ops->kind.counters && i < d->node_count; i++) {
+		struct event_data data = {.pairs = BUF_INIT};
+		struct run_target target;
+		struct buf values = BUF_INIT;
+		MYSQL_RES *result = NULL;
+		char socket[256];
+		struct err err;
+		MYSQL_ROW row;
+		MYSQL *mysql;
+
+		if (!node_is_up(d, i))
+			continue;
+		target = node_target(d, i, socket, NULL);
+		target.read_timeout_s = ANSWER_S;
+		mysql = client_dial(&target, &err);
+		if (mysql && db_send(mysql, d->ops->kind.counters) == 0)
+			result = db_result(mysql);
+		while (result && mysql_num_fields(result) >= 2 && (row = mysql_fetch_row(result)))
+			buf_printf(&values, "%s=%s\n", row[0] ? row[0] : "", row[1] ? row[1] : "");
+		mysql_free_result(result);
+		if (mysql)
+			mysql_close(mysql);
+		event_data_add(&data, "values", buf_span(&values));
+		if (values.len)
+			event_emit(d->producer, d->nodes[i].name, "counters", SPAN_LIT("at the end"), 0, &data);
+		buf_release(&values);
+		buf_release(&data.pairs);
+	}
 }
 
 bool point_take(struct drive *d, const char *name, uint64_t settle_ns, bool keep_held)
