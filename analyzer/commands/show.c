@@ -470,6 +470,21 @@ static bool take_program(struct show *show, const struct trace_item *item)
 	return true;
 }
 
+static bool take_logged(struct show *show, const struct trace_item *item)
+{
+	READ(logged);
+	facts.table = names_table(show->names, record.table);
+	facts.texts[0] = record.text;
+	facts.texts[1] = record.gtid;
+	passed = passes(show, &facts);
+	if (wants_text(show, passed) && show->options->probes)
+		describe_logged(&show->line, show->names, &record, columns(show));
+	emit(show, item, passed,
+		&(struct placed){record.seq, record.at, .across = true, .style = STYLE_QUIET,
+			.hidden = !show->options->probes});
+	return true;
+}
+
 static bool take_gap(struct show *show, const struct trace_item *item)
 {
 	READ(gap);
@@ -517,6 +532,8 @@ static bool take(struct show *show, const struct trace_item *item)
 		return take_gap(show, item);
 	case RECORD_PROGRAM:
 		return take_program(show, item);
+	case RECORD_LOGGED:
+		return take_logged(show, item);
 	}
 	BUG("record kind %u", item->kind);
 }

@@ -331,12 +331,36 @@ static void add_table(struct buf *line, const struct names *names, uint32_t numb
 	add_field(line, ".", table->name_ref);
 }
 
+/* Rows of a probe, or of the binary log. */
+static void add_probe_rows(struct buf *line, struct span rows)
+{
+	struct mp mp = mp_over(rows);
+	uint32_t count = rows.ptr ? mp_array(&mp) : 0;
+
+	buf_printf(line, ": %s", count ? "" : "no rows");
+	for (uint32_t i = 0; i < count && line->len < 4096; i++) {
+		struct probe_row row;
+
+		if (!probe_row_read(&mp, &row))
+			break;
+		if (i)
+			buf_add_char(line, ' ');
+		if (row.op != PROBE_OP_NONE)
+			buf_printf(line, "%s ", probe_op_name((uint8_t)row.op));
+		add_object(line, row.key);
+		buf_add_char(line, '@');
+		add_object(line, row.version);
+		if (row.has_previous) {
+			buf_add_str(line, "<-");
+			add_object(line, row.previous);
+		}
+	}
+}
+
 void describe_probe(struct buf *out, const struct names *names, const struct record_probe *probe,
 	size_t columns)
 {
 	struct buf line = BUF_INIT;
-	struct mp mp = mp_over(probe->rows);
-	uint32_t count = probe->rows.ptr ? mp_array(&mp) : 0;
 
 	buf_printf(&line, "probe %s %s #%" PRIu32 " ", probe_kind_name(probe->probe),
 		probe->exact ? "exact" : "inexact", probe->number);
@@ -344,24 +368,27 @@ void describe_probe(struct buf *out, const struct names *names, const struct rec
 	if (probe->read_kind != PROBE_READ_UNKNOWN)
 		buf_printf(&line, " (%s)", probe_read_kind_name(probe->read_kind));
 	add_field(&line, " where ", probe->predicate);
-	buf_printf(&line, ": %s", count ? "" : "no rows");
-	for (uint32_t i = 0; i < count && line.len < 4096; i++) {
-		struct probe_row row;
+	add_probe_rows(&line, probe->rows);
+	finish(out, &line, columns);
+}
 
-		if (!probe_row_read(&mp, &row))
-			break;
-		if (i)
-			buf_add_char(&line, ' ');
-		if (row.op != PROBE_OP_NONE)
-			buf_printf(&line, "%s ", probe_op_name((uint8_t)row.op));
-		add_object(&line, row.key);
-		buf_add_char(&line, '@');
-		add_object(&line, row.version);
-		if (row.has_previous) {
-			buf_add_str(&line, "<-");
-			add_object(&line, row.previous);
-		}
+void describe_logged(struct buf *out, const struct names *names, const struct record_logged *logged,
+	size_t columns)
+{
+	static const char *const ends[] = {"committed", "rolled back", "prepared"};
+	struct buf line = BUF_INIT;
+
+	buf_add_str(&line, "logged");
+	add_field(&line, " on ", logged->node);
+	add_field(&line, " ", logged->gtid);
+	if (logged->event == LOGGED_ROWS) {
+		buf_printf(&line, " statement %" PRIu32 " %s", logged->group + 1, logged->exact ? "" : "inexact ");
+		add_table(&line, names, logged->table);
+		add_probe_rows(&line, logged->rows);
+	} else {
+		add_field(&line, ": ", span_str(ends[logged->end <= LOGGED_PREPARED ? logged->end : LOGGED_PREPARED]));
 	}
+	add_field(&line, ": ", logged->text);
 	finish(out, &line, columns);
 }
 

@@ -29,6 +29,8 @@ void describe_table_rows(
 	struct buf *out, const struct names *names, const struct record_rows *rows, size_t columns);
 void describe_cluster(struct buf *out, const struct record_cluster *cluster, size_t columns);
 void describe_program(struct buf *out, const struct record_program *program, size_t columns);
+void describe_logged(struct buf *out, const struct names *names, const struct record_logged *logged,
+	size_t columns);
 void describe_note(struct buf *out, const struct record_note *note, size_t columns);
 void describe_gap(struct buf *out, const struct record_gap *gap, size_t columns);
 

@@ -571,6 +571,8 @@ static bool write_item(struct slicing *s, struct trace_item *item)
 		return write_note(s, item);
 	case RECORD_PROGRAM:
 		COPY(program);
+	case RECORD_LOGGED: /* also of transactions that are left out: what they wrote stays known */
+		COPY(logged);
 	default: /* blocks and footers are the writer's; a gap ends this (each_record) */
 		return true;
 	}

@@ -390,6 +390,13 @@ static bool take_program(struct stats *stats, const struct record_program *recor
 	return true;
 }
 
+static bool take_logged(struct stats *stats, const struct record_logged *record)
+{
+	(void)stats;
+	(void)record;
+	return true;
+}
+
 static bool take_gap(struct stats *stats, const struct record_gap *record)
 {
 	stats->gap.count++;
@@ -446,6 +453,8 @@ static bool take(struct stats *stats, const struct trace_item *item)
 		TAKE(gap)
 	case RECORD_PROGRAM:
 		TAKE(program)
+	case RECORD_LOGGED:
+		TAKE(logged)
 	}
 	BUG("record kind %u", item->kind);
 }

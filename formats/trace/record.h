@@ -46,8 +46,9 @@ enum record_kind {
 	RECORD_GAP = 11,
 	RECORD_FOOTER = 12,
 	RECORD_PROGRAM = 13,
+	RECORD_LOGGED = 14,
 };
-enum { RECORD_KIND_COUNT = 14 };
+enum { RECORD_KIND_COUNT = 15 };
 
 /* The first record of every block, written by the writer: where the block stands. */
 #define RECORD_BLOCK_FIELDS(F)                                                                   \
@@ -72,6 +73,8 @@ enum { VERSION_TAG_SHIFT = 52 };
  * is the row that came before it. */
 #define EVIDENCE_VARIABLE "isorec_evidence"
 #define EVIDENCE_BINLOG   "binlog"
+/* The same, beside recorded sessions: `logged` records tell what they wrote. */
+#define EVIDENCE_LOGGED   "logged"
 /* Of a server that has enabled events: their number.  They write in no session that is recorded. */
 #define EVENTS_VARIABLE "isorec_events"
 /* The primary key that it gives to tables without one; its trigger fills it. */
@@ -373,6 +376,36 @@ enum program_type { PROGRAM_TRIGGER = 1, PROGRAM_FUNCTION = 2, PROGRAM_PROCEDURE
 	F(str, collation)   /* collation_connection that it runs with */                         \
 	F(str, database_collation)
 
+enum logged_event {
+	LOGGED_ROWS = 0, /* rows of one table that one statement of the transaction changed */
+	LOGGED_END = 1,  /* the transaction's end */
+};
+
+enum logged_end {
+	LOGGED_COMMITTED = 0,
+	LOGGED_ROLLED_BACK = 1, /* ... and logged all the same, as it changed tables without transactions */
+	LOGGED_PREPARED = 2,    /* XA PREPARE: whether it was committed is told later */
+};
+
+/* What a server's binary log says of a transaction.  Those of one node are in the order of the log, which
+ * is that of the commits; the records of one transaction follow each other. */
+#define RECORD_LOGGED_FIELDS(F)                                                                  \
+	F(u64, seq)                                                                              \
+	F(u64, at) /* when the recorder read it */                                               \
+	F(str, node)                                                                             \
+	F(str, gtid) /* as the answer to its COMMIT has it */                                    \
+	F(u8, event) /* enum logged_event */                                                     \
+	F(u32, group)  /* rows: of which statement, from 0; at the end: how many statements */   \
+	F(u32, table)                                                                            \
+	F(flag, exact) /* all rows are here, with all columns */                                 \
+	F(raw, rows)   /* as those of a WRITE probe; versions are numbered from 1 on each node */ \
+	F(str, text)   /* of the statement, where the server logs it; of a definition */         \
+	F(u8, end)     /* enum logged_end */                                                     \
+	F(u32, server) /* the server's number on which it was committed first */                 \
+	F(u64, thread) /* ... and the connection; 0: not told */                                 \
+	F(u64, wall)   /* when, as the server says, since 1970, ns */                            \
+	F(str, xid)    /* of an XA transaction: X'...',X'...',1 */
+
 #define RECORD_KINDS(K)                                                                          \
 	K(block, BLOCK)                                                                          \
 	K(server, SERVER)                                                                        \
@@ -387,7 +420,8 @@ enum program_type { PROGRAM_TRIGGER = 1, PROGRAM_FUNCTION = 2, PROGRAM_PROCEDURE
 	K(note, NOTE)                                                                            \
 	K(gap, GAP)                                                                              \
 	K(footer, FOOTER)                                                                        \
-	K(program, PROGRAM)
+	K(program, PROGRAM)                                                                      \
+	K(logged, LOGGED)
 
 typedef uint64_t record_field_u64;
 typedef uint32_t record_field_u32;

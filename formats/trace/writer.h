@@ -155,7 +155,8 @@ uint64_t trace_seq(struct trace_writer *writer);
 	K(txn, TXN)                                                                                \
 	K(cluster, CLUSTER)                                                                        \
 	K(note, NOTE)                                                                              \
-	K(program, PROGRAM)
+	K(program, PROGRAM)                                                                        \
+	K(logged, LOGGED)
 TRACE_EMIT_KINDS(TRACE_DECLARE_EMIT)
 #undef TRACE_DECLARE_EMIT
 

@@ -702,6 +702,7 @@ static const char *const open_reasons[OPEN_REASON_COUNT] = {
 	[OPEN_ORDER_OF_WRITES] = "writes of rows whose versions have no known order",
 	[OPEN_CHAIN] = "writes of rows whose versions form no chain, which something unrecorded may explain",
 	[OPEN_ALSO_OUTSIDE] = "writes of rows that sessions which were not recorded wrote, too",
+	[OPEN_UNEXPLAINED] = "reads of rows that no committed transaction left so, which something unrecorded may explain",
 	[OPEN_MIXED] = "statements of transactions that a CALL, an EXECUTE or several statements in one text may have "
 		       "ended and begun anew",
 };
@@ -734,6 +735,8 @@ static enum open_reason open_reason_of(const struct adya *a, const struct level_
 		return (enum open_reason)a->open[i];
 	if (stmt->txn != HISTORY_NONE && a->history->txns[stmt->txn].flags & HISTORY_TXN_MIXED)
 		return OPEN_MIXED;
+	if (stmt->flags & HISTORY_STMT_UNEXPLAINED)
+		return OPEN_UNEXPLAINED;
 	if (stmt->flags & HISTORY_STMT_UNSEEN)
 		return OPEN_WRITES;
 	if (d->open && d->open[i])

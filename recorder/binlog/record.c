@@ -421,7 +421,7 @@ static bool record_server(struct recording *r, const volatile int *stop, struct 
 		binlog_txns_reset(r->txns);
 		good = binlog_stream_open(&stream, &r->options->login, "binlog",
 			&r->options->address, &r->state, &r->place, r->options->server_id,
-			r->options->wait, err);
+			BINLOG_TEXTS | (r->options->wait ? BINLOG_WAIT : 0), err);
 		if (good) {
 			good = follow(r, &stream, stop, &ended, err);
 			binlog_stream_close(&stream);

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "db/query.h"
+#include "server/flavour.h"
 #include "wire/proto.h"
 
 enum {
@@ -81,6 +82,7 @@ bool binlog_state_read(MYSQL *db, const char *node, struct binlog_state *state, 
 	if (!value.len)
 		return db_error(db, node, "cannot read its version", err);
 	state->mariadb = span_ihas(buf_span(&value), "mariadb");
+	state->version = server_release_of(buf_span(&value)).version;
 	state->on = is_on(db, "select @@global.log_bin", &value);
 	ask(db, "select @@global.binlog_format", &value);
 	state->row_format = span_ieq_str(buf_span(&value), "row");
@@ -369,10 +371,11 @@ static bool register_replica(struct binlog_stream *stream, uint32_t server_id, s
 }
 
 static bool begin_dump(struct binlog_stream *stream, const struct binlog_place *place,
-	uint32_t server_id, bool wait, struct err *err)
+	uint32_t server_id, unsigned how, struct err *err)
 {
 	struct buf data = BUF_INIT;
-	unsigned flags = (wait ? 0 : DUMP_NOT_WAIT) | (stream->mariadb ? DUMP_ANNOTATE : 0);
+	unsigned flags = (how & BINLOG_WAIT ? 0 : DUMP_NOT_WAIT) |
+			 (stream->mariadb && how & BINLOG_TEXTS ? DUMP_ANNOTATE : 0);
 	bool good = true;
 
 	if (stream->gtids && !stream->mariadb) {
@@ -380,7 +383,7 @@ static bool begin_dump(struct binlog_stream *stream, const struct binlog_place *
 
 		good = encode_set(place->gtids.data ? place->gtids.data : "", &set) ||
 		       err_set(err, ERR_FORMAT, "not a set of GTIDs: %s", place->gtids.data);
-		add_le(&data, wait ? 0 : DUMP_NOT_WAIT, 2);
+		add_le(&data, flags, 2);
 		add_le(&data, server_id, 4);
 		add_le(&data, 0, 4); /* no file */
 		add_le(&data, FIRST_POSITION, 8);
@@ -403,7 +406,7 @@ static bool begin_dump(struct binlog_stream *stream, const struct binlog_place *
 
 bool binlog_stream_open(struct binlog_stream *stream, const struct db_login *login,
 	const char *node, const struct db_address *address, const struct binlog_state *state,
-	const struct binlog_place *place, uint32_t server_id, bool wait, struct err *err)
+	const struct binlog_place *place, uint32_t server_id, unsigned flags, struct err *err)
 {
 	struct db_login patient = *login;
 	size_t packet_max = PACKET_MAX;
@@ -416,7 +419,7 @@ bool binlog_stream_open(struct binlog_stream *stream, const struct db_login *log
 		return false;
 	(void)mysql_options(stream->db, MYSQL_OPT_MAX_ALLOWED_PACKET, &packet_max);
 	if (set_up(stream, place, err) && register_replica(stream, server_id, err) &&
-		begin_dump(stream, place, server_id, wait, err))
+		begin_dump(stream, place, server_id, flags, err))
 		return true;
 	binlog_stream_close(stream);
 	return false;

@@ -22,6 +22,7 @@ struct binlog_state {
 	bool on, mariadb, gtids; /* gtids: transactions have names */
 	bool row_format, full_image, metadata_full;
 	bool ordered;        /* binlog_order_commits */
+	uint32_t version;    /* 101119, 80045 */
 	struct buf executed; /* a set or list of GTIDs */
 	struct buf file;
 	uint64_t position;
@@ -47,10 +48,15 @@ struct binlog_place {
 	uint64_t position;
 };
 
+enum binlog_stream_flags {
+	BINLOG_WAIT = 1 << 0,  /* for more, when the log has ended */
+	BINLOG_TEXTS = 1 << 1, /* of statements, where MariaDB logs them */
+};
+
 /* Logs in and asks for the events behind the place. */
 bool binlog_stream_open(struct binlog_stream *stream, const struct db_login *login,
 	const char *node, const struct db_address *address, const struct binlog_state *state,
-	const struct binlog_place *place, uint32_t server_id, bool wait,
+	const struct binlog_place *place, uint32_t server_id, unsigned flags,
 	struct err *err) MUST_CHECK;
 void binlog_stream_close(struct binlog_stream *stream);
 /* The next event; false with err: the connection is gone, or the server refuses.  An empty event:

@@ -13,7 +13,8 @@
 
 struct known_table {
 	struct span database, name;
-	uint32_t number; /* 0: to be given */
+	uint32_t number;
+	bool numbered;   /* else the number is to be given */
 	bool defined;    /* the trace has its definition */
 	bool keyed;
 	bool asked;     /* of the server */
@@ -91,7 +92,7 @@ void binlog_tables_known(
 	struct known_table *table = find(tables, database, name);
 
 	table->number = number;
-	table->defined = true;
+	table->numbered = table->defined = true;
 	if (tables->next <= number)
 		tables->next = number + 1;
 }
@@ -121,7 +122,7 @@ void binlog_tables_changed(struct binlog_tables *tables, struct span text)
 		if (!names(text, table->name) &&
 			!(span_ihas(text, "database") && names(text, table->database)))
 			continue;
-		table->number = 0;
+		table->numbered = false;
 		table->defined = table->asked = table->described = false;
 		table_schema_release(&table->schema);
 		table->schema = (struct table_schema){.name_count = 0};
@@ -134,7 +135,7 @@ uint32_t binlog_tables_without_key(const struct binlog_tables *tables)
 	uint32_t count = 0;
 
 	for (size_t i = 0; i < tables->count; i++)
-		count += tables->list[i]->number && !tables->list[i]->keyed;
+		count += tables->list[i]->numbered && !tables->list[i]->keyed;
 	return count;
 }
 
@@ -358,7 +359,7 @@ void binlog_tables_complete(struct binlog_tables *tables, struct binlog_table *t
 		buf_printf(&types, "%u.%u,", table->columns[i].type, table->columns[i].meta);
 	/* Other columns than before: rows of before and of now have nothing in common. */
 	if (known->types.len && !span_eq(buf_span(&known->types), buf_span(&types))) {
-		known->number = 0;
+		known->numbered = false;
 		known->defined = known->asked = false;
 		table_schema_release(&known->schema);
 		known->schema = (struct table_schema){.name_count = 0};
@@ -369,8 +370,9 @@ void binlog_tables_complete(struct binlog_tables *tables, struct binlog_table *t
 	if (!known->asked)
 		ask_server(tables, known);
 	complete = known->described && complete_columns(tables, known, table);
-	if (!known->number)
+	if (!known->numbered)
 		known->number = tables->next++;
+	known->numbered = true;
 	known->keyed = table->key_count != 0;
 	table->silent = complete && !tables->logs_cascades && has_cascades(&known->schema);
 	table->number = known->number;

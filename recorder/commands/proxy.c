@@ -11,6 +11,7 @@
 #include "base/output.h"
 #include "base/text.h"
 #include "base/version.h"
+#include "binlog/beside.h"
 #include "cluster/cluster.h"
 #include "commands/proxy_options.h"
 #include "commands/recorder_commands.h"
@@ -347,6 +348,8 @@ struct proxy_context {
 	struct server_context context;
 	struct trace_producer *producer;
 	struct instrument_tables tables; /* prepared ones */
+	struct binlog_beside *beside;    /* NULL: the binary log is not read */
+	char log_host[ADDRESS_TEXT_SIZE]; /* of its server */
 	struct base_tables base_tables;            /* tables that are no views, for --redact */
 };
 
@@ -358,6 +361,12 @@ static struct db_address address_of(
 	address_parts(&node->upstream, host, &address.port, &address.socket);
 	address.host = host;
 	return address;
+}
+
+/* Is it a mode that needs prepared tables? */
+static bool prepares(const struct proxy_options *options)
+{
+	return options->instrument == INSTRUMENT_TRIGGER || options->instrument == INSTRUMENT_SELECT;
 }
 
 /* How to reach the nodes with a connection of our own. */
@@ -381,7 +390,9 @@ static void fill_context(
 		.bytes_max = bytes,
 		.snapshot_rows = options->snapshot_rows,
 		.values = &proxy->capture.values,
-		.instrument = options->instrument ? &c->tables : NULL,
+		.instrument = prepares(options) ? &c->tables : NULL,
+		.logged = options->instrument == INSTRUMENT_BINLOG,
+		.all_writers = options->all_writers,
 		.filter = atomic_load(&proxy->capture.filter),
 		.redact = &proxy->capture.redact,
 	};
@@ -447,6 +458,72 @@ static void tell_cut(const struct proxy *proxy, const struct server_context *con
 		context->cut_count == 1 ? "" : " ...");
 }
 
+/* ---- the binary log ---- */
+
+enum { REPLICA_NUMBER = 0x69736f00 }; /* no server of a cluster has it: the recorder's own */
+
+/* Asked before the rows are read, so that no change is between them and the log. */
+static bool ask_binlog(struct proxy *proxy, struct proxy_context *c, struct err *err)
+{
+	struct binlog_beside_options options = {.login = c->options.login,
+		.address = address_of(&proxy->nodes[0], c->log_host),
+		.node = proxy->nodes[0].name,
+		.writer = proxy->writer,
+		.values = proxy->capture.values,
+		.server_id = REPLICA_NUMBER | ((uint32_t)getpid() & 0xff),
+		.first_table = CONTEXT_TABLES_MAX + 1};
+
+	if (!c->options.logged)
+		return true;
+	options.login.answer_timeout_s = 0;
+	c->beside = binlog_beside_new(&options, err);
+	if (c->beside)
+		proxy->relay.track_sql = binlog_track_sql(binlog_beside_state(c->beside));
+	return c->beside != NULL;
+}
+
+static bool begin_binlog(struct proxy_context *c, struct err *err)
+{
+	if (!c->beside)
+		return true;
+	for (size_t i = 0; i < c->context.count; i++)
+		binlog_beside_table(c->beside, buf_span(&c->context.tables[i].database),
+			buf_span(&c->context.tables[i].name), (uint32_t)i + 1);
+	return binlog_beside_start(c->beside, err);
+}
+
+/* What the log had that no trace of it can show. */
+static void say_binlog(const struct proxy *proxy, const struct binlog_beside_summary *summary)
+{
+	const struct binlog_counts *counts = &summary->counts;
+
+	if (!proxy->say)
+		return;
+	proxy->say("binary log: %llu transactions, %llu rows; %llu reconnects, %llu gaps",
+		(unsigned long long)counts->txns, (unsigned long long)counts->rows,
+		(unsigned long long)summary->reconnects, (unsigned long long)summary->gaps);
+	if (counts->keyless_rows)
+		proxy->say("%llu rows of tables without a primary key have no name: they are not in the trace",
+			(unsigned long long)counts->keyless_rows);
+	if (counts->partial_rows || counts->statements || counts->refused_events)
+		proxy->say("%llu rows lacked columns, %llu statements were logged as texts, %llu events could not "
+			   "be decoded: what they changed is not known",
+			(unsigned long long)counts->partial_rows, (unsigned long long)counts->statements,
+			(unsigned long long)counts->refused_events);
+}
+
+static void end_binlog(struct proxy *proxy, struct proxy_context *c)
+{
+	struct binlog_beside_summary summary;
+
+	if (!c->beside)
+		return;
+	binlog_beside_end(c->beside, &summary);
+	c->beside = NULL;
+	if (proxy->served)
+		say_binlog(proxy, &summary);
+}
+
 /* Before the first client: variables of all nodes, tables and rows of the first. */
 static bool read_context(struct proxy *proxy, struct proxy_context *c, struct err *err)
 {
@@ -464,7 +541,8 @@ static bool read_context(struct proxy *proxy, struct proxy_context *c, struct er
 			return false;
 	}
 	address = address_of(&proxy->nodes[0], host);
-	if (!server_context_schema(&c->context, &proxy->nodes[0].capture, &address, err))
+	if (!ask_binlog(proxy, c, err) ||
+		!server_context_schema(&c->context, &proxy->nodes[0].capture, &address, err))
 		return false;
 	tell_unprepared(proxy, c);
 	for (size_t i = 0; i < c->context.count; i++)
@@ -475,7 +553,7 @@ static bool read_context(struct proxy *proxy, struct proxy_context *c, struct er
 	if (!server_context_rows(&c->context, &proxy->nodes[0].capture, &address, "initial", err))
 		return false;
 	tell_cut(proxy, &c->context);
-	return true;
+	return begin_binlog(c, err);
 }
 
 /* After the last client: tables that were made meanwhile, and rows of every node, so that nodes can
@@ -582,7 +660,7 @@ static enum exit_status record(struct proxy *proxy, const struct proxy_options *
 	note_left_out(proxy->writer, options, false);
 	fill_context(proxy, context, options);
 	proxy->relay.instrument = context->options.instrument;
-	if (options->instrument &&
+	if (prepares(options) &&
 		!instrument_tables_init(&context->tables, (enum instrument_mode)options->instrument,
 			options->all_writers, options->predicate_probes, &err)) {
 		status = fail(&err);
@@ -590,11 +668,12 @@ static enum exit_status record(struct proxy *proxy, const struct proxy_options *
 		status = fail(&err);
 	} else if (!run_watched(proxy, context, options, &err)) {
 		status = fail(&err);
-	} else if (options->user && !read_final_rows(proxy, context, &err)) {
+	} else if (end_binlog(proxy, context), options->user && !read_final_rows(proxy, context, &err)) {
 		/* The recording is whole; only the comparison with the end is missing. */
 		output_message("no final rows: %s", err.text);
 		status = EXIT_STATUS_INCOMPLETE;
 	}
+	end_binlog(proxy, context);
 	proxy->capture.redact.base_tables = NULL;
 	base_tables_release(&context->base_tables);
 	server_context_release(&context->context);
@@ -684,7 +763,13 @@ static enum exit_status run(const struct command *command, int argc, char **argv
 		return command_misused(command, "unexpected argument: %s", args[0]);
 	if (options.instrument && (!options.user || options.no_record))
 		return command_misused(command,
-			"--instrument needs --user, to find the prepared tables, and a trace");
+			options.instrument == INSTRUMENT_BINLOG
+				? "--instrument=binlog needs --user, an account that may read the binary log "
+				  "(REPLICATION SLAVE) and the tables, and a trace"
+				: "--instrument needs --user, to find the prepared tables, and a trace");
+	if (options.instrument == INSTRUMENT_BINLOG && options.nodes.count > 1)
+		return command_misused(command,
+			"--instrument=binlog reads the log of one server: not with several --node");
 	if (options.predicate_probes && options.instrument != INSTRUMENT_SELECT)
 		return command_misused(command, "--predicate-probes needs --instrument=select");
 	if (options.instrument && options.redact)

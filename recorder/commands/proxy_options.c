@@ -100,10 +100,11 @@ const struct option_def proxy_option_table[] = {
 		OPTION_CHOICE(struct proxy_options, instrument),
 		.choices = instrument_mode_words,
 		.preset = "off",
-		.help = "record which versions statements read and wrote, in tables that isorec "
-			"prepare has made ready; needs --user. trigger: by their triggers and by a "
-			"column added to reads; select: by queries around each statement, most of "
-			"which prove nothing while others write"},
+		.help = "record which versions statements read and wrote; needs --user. trigger and "
+			"select need tables that isorec prepare has made ready. trigger: by their "
+			"triggers and by a column added to reads; select: by queries around each statement, "
+			"most of which prove nothing while others write; binlog: by the server's row binary log, "
+			"nothing is changed"},
 	{.name = "predicate-probes",
 		OPTION_FLAG(struct proxy_options, predicate_probes),
 		.help = "with --instrument=select: also ask which rows of a write the conditions "

@@ -66,7 +66,8 @@ static const struct option_def run_table[] = {
 		.preset = "off",
 		.help = "have the trace say which versions statements read and wrote. trigger: by "
 			"columns and triggers on the scenario's tables; select: by queries around "
-			"each statement, which are not always exact"},
+			"each statement, which are not always exact; binlog: writes by the server's "
+			"row binary log, reads by comparing rows"},
 	{.name = "predicate-probes",
 		OPTION_FLAG(struct run_command_options, predicate_probes),
 		.help = "with --instrument=select: also ask which rows of a write the conditions "
@@ -469,6 +470,12 @@ static void make_path(struct runs *runs, struct buf *out, const struct scenario 
 		runs_path(out, runs->folder, s, name, number, level, variant);
 }
 
+static void set_mode(struct run_options *run, enum instrument_mode mode)
+{
+	run->binlog = mode == INSTRUMENT_BINLOG;
+	run->instrument = run->binlog ? INSTRUMENT_OFF : mode;
+}
+
 /* One scenario at one level: as often, and in as many modes, as was asked for. */
 static void run_level(struct runs *runs, const struct scenario *s, const char *name,
 	const char *number, enum txn_level level, const char *order)
@@ -488,7 +495,7 @@ static void run_level(struct runs *runs, const struct scenario *s, const char *n
 		else
 			snprintf(variant, sizeof(variant), "%s", order);
 		make_path(runs, &path, s, name, number, level, variant);
-		runs->run.instrument = o->both ? INSTRUMENT_OFF : mode;
+		set_mode(&runs->run, o->both ? INSTRUMENT_OFF : mode);
 		if (!run_once(runs, s, name, &path, &e))
 			continue;
 		done++;
@@ -499,9 +506,9 @@ static void run_level(struct runs *runs, const struct scenario *s, const char *n
 		if (o->both && !runs_stop) {
 			size_t len = strlen(variant);
 
-			runs->run.instrument = mode ? mode : INSTRUMENT_TRIGGER;
+			set_mode(&runs->run, mode ? mode : INSTRUMENT_TRIGGER);
 			snprintf(variant + len, sizeof(variant) - len, ".%s",
-				instrument_mode_words[runs->run.instrument]);
+				instrument_mode_words[mode ? mode : INSTRUMENT_TRIGGER]);
 			make_path(runs, &path, s, name, number, level, variant);
 			if (run_once(runs, s, name, &path, &other)) {
 				compare_both(runs, &e, &other, path.data);

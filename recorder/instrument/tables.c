@@ -16,7 +16,7 @@
 #include "trace/pack.h"
 #include "trace/record.h"
 
-const char *const instrument_mode_words[] = {"off", "trigger", "select", NULL};
+const char *const instrument_mode_words[] = {"off", "trigger", "select", "binlog", NULL};
 
 bool instrument_tables_init(struct instrument_tables *tables, enum instrument_mode mode,
 	bool all_writers, bool predicates, struct err *err)

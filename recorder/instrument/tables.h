@@ -100,8 +100,9 @@ struct instrument_table {
 	atomic_bool altered;
 };
 
-/* How versions come to be known (docs/instrumentation.md). */
-enum instrument_mode { INSTRUMENT_OFF, INSTRUMENT_TRIGGER, INSTRUMENT_SELECT };
+/* How versions come to be known (docs/instrumentation.md).  The binary log is read beside the sessions
+ * (binlog/beside.h), which are recorded as they are. */
+enum instrument_mode { INSTRUMENT_OFF, INSTRUMENT_TRIGGER, INSTRUMENT_SELECT, INSTRUMENT_BINLOG };
 extern const char *const instrument_mode_words[]; /* for --instrument */
 
 /* A foreign key whose actions change rows of `child`, where all that can fire them is recorded; or

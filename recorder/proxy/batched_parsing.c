@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "proxy/track_commits.h"
 
 /* Is the connection phase over, with all that the relay has to change in it?  That is so for good. */
 static bool is_past_login(const struct session *s)
@@ -11,7 +12,7 @@ static bool is_past_login(const struct session *s)
 	return s->recording && !s->parsed && !s->worker->options->instrument &&
 	       !s->worker->options->durable &&
 	       !s->renumber[CLIENT].by && !s->renumber[SERVER].by && !s->login_flags &&
-	       s->clearing.done;
+	       s->clearing.done && !track_is_busy(s);
 }
 
 void session_after_parsing(struct session *s)

@@ -150,7 +150,8 @@ void session_open(struct relay_worker *w, const struct relay_arrival *arrival)
 	if (w->options->tls == RELAY_TLS_TERMINATE && !w->options->tls_context.accept)
 		s->clearing.clear |= (uint32_t)CAP_SSL;
 	s->gate = w->options->tls == RELAY_TLS_AS_CLIENT || w->options->tls == RELAY_TLS_TERMINATE;
-	if (w->options->no_compression || w->options->instrument)
+	s->track_due = w->options->track_sql != NULL;
+	if (w->options->no_compression || w->options->instrument || w->options->track_sql)
 		s->clearing.clear |= (uint32_t)(CAP_COMPRESS | CAP_ZSTD);
 	s->clearing.done = !s->clearing.clear && !s->gate;
 	s->peer = arrival->peer;

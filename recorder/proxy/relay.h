@@ -86,6 +86,9 @@ struct relay_options {
 	size_t packet_keep_max;
 	/* Trigger mode: the tables that are prepared for it; NULL: off. */
 	const struct instrument_tables *instrument;
+	/* Sent once to the server of each session that is logged in, and after a reset: its answers then tell
+	 * the names of commits.  NULL: nothing. */
+	const char *track_sql;
 	uint64_t later_ns; /* what was read is parsed after this time at the latest */
 	bool durable; /* the answer of a commit waits until its records are on the disk */
 };
@@ -104,6 +107,7 @@ struct relay_held {
 struct relay_stats {
 	atomic_uint_fast64_t sessions, opened, opaque, refused, statements, bytes_to_server,
 		bytes_to_client;
+	atomic_uint_fast64_t untracked; /* sessions whose server does not tell the names of their commits */
 };
 
 struct relay_arrival {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "binlog/beside.h"
 #include "db/answer.h"
 #include "db/levels_in_programs.h"
 #include "db/query.h"
@@ -157,6 +158,8 @@ bool server_context_server(struct server_context *context, struct capture_node *
 	atomic_fetch_or(&node->hidden_levels, hidden_levels_read(db));
 	note_hidden_levels(context, node);
 	count += programs_add_events(db, NULL, &pairs);
+	if (context->options->logged)
+		count += binlog_beside_variables(&pairs, context->options->all_writers);
 	if (!context->options->instrument)
 		mysql_close(db);
 	else if ((ok = claim_tag(context, node, db, err)))

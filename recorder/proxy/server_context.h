@@ -25,6 +25,8 @@ struct server_context_options {
 	uint64_t bytes_max; /* of the rows of all tables, at one moment; UINT64_MAX: any */
 	const struct values_limits *values;
 	struct instrument_tables *instrument; /* prepared tables; NULL: they are not looked for */
+	bool logged; /* the binary log is read beside the sessions ... */
+	bool all_writers; /* ... and has all that is written */
 	const struct filter *filter; /* of tables; NULL: all */
 	const struct redact *redact; /* NULL: none */
 };

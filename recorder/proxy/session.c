@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "proxy/batched_parsing.h"
+#include "proxy/track_commits.h"
 #include "server/errors.h"
 
 /* epoll's data: the session, and its side in the lowest bit. */
@@ -104,6 +105,7 @@ void session_close_saying(struct session *s, enum close_reason reason, const cha
 		w->connecting--;
 	free(s->doom);
 	s->doom = NULL;
+	buf_release(&s->track_answer);
 	if (s->prev)
 		s->prev->next = s->next;
 	else
@@ -415,8 +417,22 @@ static enum pump deliver(struct session *s, int from, size_t len)
 	count_bytes(s, from, len);
 	if (UNLIKELY(w->options->instrument != NULL) && is_interposed(s))
 		return deliver_interposed(s, from, len);
+	if (UNLIKELY(w->options->track_sql != NULL)) {
+		if (from == CLIENT && track_begins_reset(span_of(w->scratch, len)))
+			s->track_due = true;
+		if (from == SERVER && s->track_sent) {
+			size_t ours = track_take_answer(s, span_of(w->scratch, len));
+
+			len -= ours;
+			memmove(w->scratch, w->scratch + ours, len);
+			if (!len)
+				return PUMP_AGAIN;
+		}
+	}
 	if (s->recording && !s->parsed && s->wire.phase != WIRE_OPAQUE)
 		session_parse_now(s, from, len);
+	if (from == SERVER && UNLIKELY(s->track_due) && !track_send(s))
+		return PUMP_CLOSED;
 	if (from == SERVER && !s->clearing.done)
 		wire_clearing_apply(&s->clearing, w->scratch, len);
 	if (UNLIKELY(s->login_flags)) {
@@ -522,6 +538,12 @@ static enum pump pump(struct session *s, int from)
 	 * more. */
 	if ((size_t)n < RELAY_READ_SIZE && !side->hangup && !side->tls)
 		side->readable = false;
+	if (later && UNLIKELY(w->options->track_sql != NULL) && from == CLIENT &&
+		track_begins_reset(span_of(bytes, (size_t)n))) {
+		relay_parse_later(w); /* leaves what stands behind it */
+		memmove(w->scratch, bytes, (size_t)n);
+		s->settled = later = false;
+	}
 	return later ? deliver_first(s, from, bytes, (size_t)n) : deliver(s, from, (size_t)n);
 }
 

@@ -59,6 +59,9 @@ struct session {
 	struct sockaddr_storage peer;
 	struct wire_clearing clearing;
 	struct upgrade upgrade;
+	bool track_due;  /* relay_options.track_sql is to be sent when the session is at rest */
+	bool track_sent; /* its answer is awaited, and is not the client's: */
+	struct buf track_answer;
 	bool login_flags;            /* the next bytes are a login to be marked as one under TLS */
 	struct renumber renumber[2]; /* by the side that the packets come from */
 	struct wire wire;

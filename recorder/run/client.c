@@ -9,6 +9,7 @@
 #include "db/query.h"
 #include "db/variables.h"
 #include "run/prepared.h"
+#include "wire/proto.h"
 
 /* ---- connecting ---- */
 
@@ -295,9 +296,56 @@ static void tell_result(struct client *c)
 	}
 }
 
+static void add_string(struct buf *out, const char *s, size_t len)
+{
+	/* A length-encoded one; longer ones do not come. */
+	if (len < 251) {
+		buf_add_char(out, (char)len);
+	} else {
+		buf_add_char(out, (char)0xfc);
+		buf_add_char(out, (char)len);
+		buf_add_char(out, (char)(len >> 8));
+	}
+	buf_add(out, s, len);
+}
+
+/* What the answer says of the session, as it was on the wire: the names of commits. */
+static void add_track(struct client *c, struct buf *out)
+{
+	struct buf item = BUF_INIT;
+	const char *data, *value;
+	size_t len, value_len;
+
+	/* Names and values by turns. */
+	if (mysql_session_track_get_first(c->mysql, SESSION_TRACK_SYSTEM_VARIABLES, &data, &len) == 0) {
+		do {
+			if (mysql_session_track_get_next(c->mysql, SESSION_TRACK_SYSTEM_VARIABLES, &value,
+				    &value_len))
+				break;
+			if (len + value_len > 1000)
+				continue;
+			buf_clear(&item);
+			add_string(&item, data, len);
+			add_string(&item, value, value_len);
+			buf_add_char(out, TRACK_VARIABLES);
+			add_string(out, item.data, item.len);
+		} while (mysql_session_track_get_next(
+				 c->mysql, SESSION_TRACK_SYSTEM_VARIABLES, &data, &len) == 0);
+	}
+	if (mysql_session_track_get_first(c->mysql, SESSION_TRACK_GTIDS, &data, &len) == 0 && len < 1000) {
+		buf_clear(&item);
+		buf_add_char(&item, 0); /* how it is encoded */
+		add_string(&item, data, len);
+		buf_add_char(out, TRACK_GTIDS);
+		add_string(out, item.data, item.len);
+	}
+	buf_release(&item);
+}
+
 /* Ends a result of the statement, or the statement. */
 void client_tell_reply(struct client *c, const struct wire_reply *more, bool rows)
 {
+	struct buf state = BUF_INIT;
 	struct wire_reply reply = {
 		.kind = rows ? REPLY_EOF : REPLY_OK,
 		.last = more->last,
@@ -310,9 +358,13 @@ void client_tell_reply(struct client *c, const struct wire_reply *more, bool row
 		reply.affected = c->affected = more->affected;
 		reply.insert_id = c->insert_id = more->insert_id;
 		reply.info = more->info;
+		if (c->tracked)
+			add_track(c, &state);
+		reply.state = buf_span(&state);
 	}
 	c->command.end_at = clock_mono_ns();
 	capture_sink.reply(&c->capture, &c->command, &reply);
+	buf_release(&state);
 }
 
 static void tell_reply(struct client *c, bool rows)

@@ -45,6 +45,7 @@ struct client {
 	struct capture capture;
 	bool recorded; /* capture is open */
 	bool dead;     /* the connection was lost */
+	bool tracked;  /* answers tell the names of commits */
 	enum client_state state;
 	int wait; /* MYSQL_WAIT_* that is awaited */
 	int status;

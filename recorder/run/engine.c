@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/bug.h"
 #include "base/clock.h"
@@ -175,6 +176,47 @@ bool engine_open_trace(struct engine *e, const char *const *facts)
 	return true;
 }
 
+/* ---- the binary log ---- */
+
+enum { REPLICA_NUMBER = 0x69736f00 }; /* no server of a cluster has it: the recorder's own */
+
+static bool begin_binlog(struct engine *e)
+{
+	const struct run_target *target = &e->nodes[0].target;
+	struct binlog_beside_options options = {
+		.login = {.user = target->user, .password = target->password,
+			.connect_timeout_ns = (uint64_t)target->timeout_s * 1000000000u},
+		.address = {.host = target->host, .port = target->port, .socket = target->socket},
+		.node = e->nodes[0].name,
+		.writer = e->writer,
+		.values = e->config.values,
+		.server_id = REPLICA_NUMBER | ((uint32_t)getpid() & 0xff),
+		.first_table = SNAPSHOT_TABLES_MAX,
+	};
+
+	if (!e->options->binlog)
+		return true;
+	if (e->node_count > 1)
+		return err_set(e->err, ERR_UNSUPPORTED,
+			"--instrument=binlog reads the log of one server: not with several nodes");
+	e->beside = binlog_beside_new(&options, e->err);
+	if (!e->beside)
+		return false;
+	for (size_t i = 0; i < e->snapshot.table_count; i++)
+		binlog_beside_table(e->beside, span_str(e->options->target.database),
+			span_str(e->snapshot.tables[i]), (uint32_t)i);
+	return binlog_beside_start(e->beside, e->err);
+}
+
+void engine_end_binlog(struct engine *e)
+{
+	struct binlog_beside_summary summary;
+
+	if (e->beside)
+		binlog_beside_end(e->beside, &summary);
+	e->beside = NULL;
+}
+
 static void number_tables(struct engine *e)
 {
 	for (size_t i = 0; i < e->snapshot.table_count; i++) {
@@ -268,12 +310,13 @@ bool engine_begin_trace(struct engine *e)
 		.database = e->options->target.database,
 		.rows_max = e->options->rows_max,
 		.limits = e->config.values,
-		.instrument = e->options->instrument ? &e->tables : NULL};
+		.instrument = e->options->instrument ? &e->tables : NULL,
+		.logged = e->options->binlog};
 	if (!snapshot_server(&e->snapshot, e->err) || !instrument_database(e) ||
 		!snapshot_schema(&e->snapshot, e->err))
 		return false;
 	number_tables(e);
-	return snapshot_rows(&e->snapshot, "initial", e->err);
+	return snapshot_rows(&e->snapshot, "initial", e->err) && begin_binlog(e);
 }
 
 void engine_watch(struct engine *e)
@@ -325,6 +368,14 @@ bool engine_open_session(struct engine *e, size_t index, size_t node, uint32_t i
 		if (db_send(c->mysql, sql))
 			return err_set(e->err, ERR_SERVER, "session %s: %s: %s", name, sql,
 				mysql_error(c->mysql));
+	}
+	if (e->beside) {
+		const char *sql = binlog_track_sql(binlog_beside_state(e->beside));
+
+		if (db_send(c->mysql, sql))
+			return err_set(e->err, ERR_SERVER, "session %s: %s: %s", name, sql,
+				mysql_error(c->mysql));
+		c->tracked = true;
 	}
 	/* What the server says, not what was asked for. */
 	c->capture.level_session = (uint8_t)level_of(c->mysql, "session");
@@ -711,6 +762,7 @@ bool engine_close(struct engine *e, bool ok)
 {
 	engine_close_sessions(e);
 	end_prepared(e);
+	engine_end_binlog(e);
 	for (size_t i = 0; i < e->database_count; i++) {
 		if (!e->options->keep_database && !e->control_dead &&
 			!control_statement(e, "drop database if exists", e->databases[i]) && ok)

@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <signal.h>
 
+#include "binlog/beside.h"
 #include "instrument/tables.h"
 #include "run/client.h"
 #include "run/lock_waits.h"
@@ -44,6 +45,7 @@ struct run_options {
 	bool overwrite;
 	enum instrument_mode instrument;   /* the tables are prepared after the setup */
 	bool predicate_probes;             /* select mode: BPM and APM too */
+	bool binlog;                       /* the binary log is read beside the sessions */
 	const volatile sig_atomic_t *stop; /* not 0: end soon, and leave nothing behind */
 	void (*tell)(void *ctx, const struct run_event *event);
 	void *ctx;
@@ -76,6 +78,7 @@ struct engine {
 	struct capture_worker worker;
 	struct snapshot snapshot;
 	struct instrument_tables tables; /* prepared ones */
+	struct binlog_beside *beside;    /* NULL: none */
 	struct client *clients; /* as many as were asked for */
 	size_t client_max;
 	size_t client_count; /* those that were ever opened come first */
@@ -104,6 +107,8 @@ bool engine_make_database(struct engine *e, const char *name) MUST_CHECK;
 bool engine_open_trace(struct engine *e, const char *const *facts) MUST_CHECK;
 /* Server, tables and their content; prepares the tables for instrumentation. */
 bool engine_begin_trace(struct engine *e) MUST_CHECK;
+/* The binary log up to now is in the trace; nothing where it is not read. */
+void engine_end_binlog(struct engine *e);
 /* Begins to look for lock waits. */
 void engine_watch(struct engine *e);
 

@@ -180,6 +180,7 @@ static bool run_section(struct run *r, const struct scenario_section *section)
 
 static bool run_final(struct run *r)
 {
+	engine_end_binlog(&r->engine);
 	if (!engine_sync_nodes(&r->engine) ||
 		!snapshot_rows(&r->engine.snapshot, "final", r->engine.err))
 		return false;

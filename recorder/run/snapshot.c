@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "binlog/beside.h"
 #include "db/answer.h"
 #include "db/query.h"
 #include "db/row.h"
@@ -57,6 +58,9 @@ bool snapshot_server(struct snapshot *s, struct err *err)
 	count += programs_add_events(s->control, s->database, &pairs);
 	if (s->instrument)
 		count += instrument_add_variables(s->instrument, &pairs);
+	/* The database is the run's own: no other session writes. */
+	if (s->logged)
+		count += binlog_beside_variables(&pairs, true);
 	pk = pack_into(&map);
 	msgpack_pack_map(&pk, count);
 	buf_add_span(&map, buf_span(&pairs));

@@ -21,6 +21,7 @@ struct snapshot {
 	uint64_t rows_max; /* of a table */
 	struct values_limits limits;
 	const struct instrument_tables *instrument; /* NULL: none is prepared */
+	bool logged;      /* the binary log is read beside the sessions */
 	bool definitions; /* rows come with SHOW CREATE TABLE, too */
 	/* Tables by number, in the order of their names. */
 	char **tables;

@@ -61,6 +61,9 @@ KINDS = {
     13: ("program", [("seq", U), ("at", U), ("node", S), ("database", S), ("name", S), ("type", U),
                      ("table", S), ("position", U), ("create_text", S), ("sql_mode", S),
                      ("charset", S), ("collation", S), ("database_collation", S)]),
+    14: ("logged", [("seq", U), ("at", U), ("node", S), ("gtid", S), ("event", U), ("group", U), ("table", U),
+                    ("exact", F), ("rows", R), ("text", S), ("end", U), ("server", U), ("thread", U), ("wall", U),
+                    ("xid", S)]),
 }
 FOOTER = 12
 

@@ -64,7 +64,7 @@ def test_both_read_the_same():
             path = os.path.join(folder, "x.itr")
             run(MAKE_TRACE, path, str(seed), "200")
             kinds |= {record["kind"] for record in same(path)["records"]}
-    assert len(kinds) == 11, kinds  # all that are emitted
+    assert len(kinds) == 12, kinds  # all that are emitted
 
 
 def test_both_read_segments():
@@ -115,7 +115,7 @@ def document_tables():
 
 def test_the_document_has_all_fields():
     header, document = header_tables(), document_tables()
-    assert len(header) == 14
+    assert len(header) == 15
     assert sorted(header) == sorted(document), (sorted(header), sorted(document))
     for number, table in header.items():
         assert table == document[number], f"record.h: {table}\ndocument: {document[number]}"

@@ -116,6 +116,7 @@ enum history_stmt_flags {
 	HISTORY_STMT_CHANGED = 1 << 6,  /* changed rows */
 	HISTORY_STMT_ELSEWHERE = 1 << 7, /* ... of tables without versions, where it has no probe */
 	HISTORY_STMT_UNSEEN = 1 << 8,    /* what it wrote is not known exactly */
+	HISTORY_STMT_UNEXPLAINED = 1 << 9, /* it returned a row that is none of the versions that are known */
 };
 
 /* Sorted by nothing; find one through an operation or a version. */

@@ -28,7 +28,7 @@ static uint32_t *last_of(struct image_chain *chain, uint32_t object)
 	return &chain->last[object];
 }
 
-static bool same_value(const struct value *a, const struct value *b)
+bool image_value_same(const struct value *a, const struct value *b)
 {
 	bool floats = (a->type == VALUE_FLOAT || a->type == VALUE_DOUBLE) &&
 		      (b->type == VALUE_FLOAT || b->type == VALUE_DOUBLE);
@@ -57,7 +57,7 @@ bool image_chain_same(struct span a, struct span b)
 	for (uint32_t i = 0; i < count; i++) {
 		struct value left, right;
 
-		if (!value_read(&x, &left) || !value_read(&y, &right) || !same_value(&left, &right))
+		if (!value_read(&x, &left) || !value_read(&y, &right) || !image_value_same(&left, &right))
 			return false;
 	}
 	return true;

@@ -24,5 +24,6 @@ uint32_t image_chain_previous(struct image_chain *chain, struct history_build *b
 void image_chain_left(struct image_chain *chain, uint32_t object, uint32_t version);
 /* Are two images the same row?  Answers and logs may have a value in two forms. */
 bool image_chain_same(struct span a, struct span b);
+bool image_value_same(const struct value *a, const struct value *b);
 
 #endif

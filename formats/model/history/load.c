@@ -18,6 +18,7 @@
 #include "model/history/foreign_key_cascade.h"
 #include "model/history/probe_group.h"
 #include "model/history/image_chain.h"
+#include "model/history/logged.h"
 #include "model/history/read_ahead.h"
 #include "model/history/source.h"
 #include "model/history/table_contents.h"
@@ -54,6 +55,7 @@ struct loader {
 	uint64_t lost_records, removed_records;
 	struct doubts doubts;
 	struct image_chain chain;
+	struct logged *logged; /* writes are told by the binary log, beside the sessions; NULL: they are not */
 };
 
 /* ---- operations from probe rows ---- */
@@ -646,7 +648,8 @@ static bool take_session(struct loader *loader, struct mp *mp, uint32_t left)
 	return true;
 }
 
-static bool is_told_by_binlog(const struct record_server *server)
+/* What tells the writes: a name of EVIDENCE_VARIABLE; empty: probes. */
+static struct span evidence_of(const struct record_server *server)
 {
 	struct mp mp = mp_over(server->variables);
 	uint32_t count = mp_map(&mp);
@@ -657,9 +660,19 @@ static bool is_told_by_binlog(const struct record_server *server)
 		if (!value_read(&mp, &name) || !value_read(&mp, &value))
 			break;
 		if (span_eq_str(name.bytes, EVIDENCE_VARIABLE))
-			return span_eq_str(value.bytes, EVIDENCE_BINLOG);
+			return value.bytes;
 	}
-	return false;
+	return SPAN_LIT("");
+}
+
+/* The server's record says so, but may stand behind the first record of the log. */
+static void begin_logged(struct loader *loader)
+{
+	if (loader->logged)
+		return;
+	loader->logged = logged_new(&loader->build);
+	loader->chain.on = true;
+	loader->contents.images = true; /* they tell reads from each other */
 }
 
 static bool take_server(struct loader *loader, struct mp *mp, uint32_t left, struct span whole)
@@ -673,7 +686,11 @@ static bool take_server(struct loader *loader, struct mp *mp, uint32_t left, str
 		loader->build.server = build_bytes(&loader->build, whole);
 		history->server_version = strtab_add(&history->strings, record.version);
 		history->flavour = strtab_add(&history->strings, record.flavour);
-		loader->chain.on = is_told_by_binlog(&record);
+		struct span evidence = evidence_of(&record);
+
+		loader->chain.on |= span_eq_str(evidence, EVIDENCE_BINLOG);
+		if (span_eq_str(evidence, EVIDENCE_LOGGED))
+			begin_logged(loader);
 	}
 	return true;
 }
@@ -727,6 +744,76 @@ static bool take_note(struct loader *loader, struct mp *mp, uint32_t left)
 	return true;
 }
 
+/* A prepared transaction was rolled back: its rows are again what they were before. */
+static void take_back(struct loader *loader, uint32_t txn)
+{
+	const struct history *history = loader->history;
+
+	if (txn == HISTORY_NONE)
+		return;
+	for (uint32_t i = history->op_count; i-- > logged_first_op(loader->logged, txn);) {
+		const struct history_op *op = &history->ops[i];
+		uint32_t previous = history->versions[op->version].previous;
+
+		if (op->txn == txn && op->kind == HISTORY_WRITE)
+			image_chain_left(&loader->chain, op->object, previous < BUILD_NIL ? previous : HISTORY_NONE);
+	}
+}
+
+/* Rules 22 and 23: its writes become operations of the log's transaction for now. */
+static bool take_logged(struct loader *loader, struct mp *mp, uint32_t left)
+{
+	struct history_build *build = &loader->build;
+	struct record_logged record;
+	struct logged_names names;
+	uint32_t table, count;
+	struct mp rows;
+
+	if (!record_logged_read(mp, left, &record))
+		return false;
+	if (loader->context)
+		return true;
+	begin_logged(loader);
+	if (record.event != LOGGED_ROWS) {
+		take_back(loader, logged_end(loader->logged, &record));
+		return true;
+	}
+	rows = mp_over(record.rows);
+	count = record.rows.ptr ? mp_array(&rows) : 0;
+	table = build_table_at(build, record.table);
+	if (rows.bad || table == HISTORY_NONE) {
+		loader->history->counts.records_skipped++;
+		return true;
+	}
+	loader->history->counts.probes++;
+	loader->history->counts.probe_rows += count;
+	if (!record.exact) {
+		loader->history->counts.inexact_probes++;
+		loader->history->counts.unseen_writes++;
+		loader->history->tables[table].unseen_writes = true;
+	}
+	names = logged_rows(loader->logged, &record, count);
+	for (uint32_t i = 0; i < count && !rows.bad; i++) {
+		struct batch_row b = {.op = {.txn = names.txn,
+					      .stmt = names.stmt,
+					      .version = HISTORY_NONE,
+					      .flags = record.exact ? HISTORY_OP_EXACT : 0,
+					      .probe = PROBE_WRITE},
+			.table = table,
+			.previous = HISTORY_NONE};
+
+		if (!decode_row(&rows, &b.row)) {
+			loader->history->counts.rows_skipped++;
+			continue;
+		}
+		b.has_version = b.row.version.ptr != NULL;
+		b.op.object = build_object_at(build, table, b.row.key);
+		b.op.version = version_named(loader, b.op.object, b.row.version);
+		row_write(loader, &b);
+	}
+	return true;
+}
+
 /* ---- records ---- */
 
 /* False: its fields are not what its kind has. */
@@ -754,6 +841,9 @@ static bool take_other(struct loader *loader, const struct decoded_other *other)
 		break;
 	case RECORD_ROWS:
 		ok &= contents_take(&loader->contents, &mp, left, other->whole);
+		break;
+	case RECORD_LOGGED:
+		ok &= take_logged(loader, &mp, left);
 		break;
 	}
 	return ok;
@@ -834,6 +924,7 @@ static void loader_release(struct loader *loader)
 	}
 	contents_release(&loader->contents);
 	image_chain_release(&loader->chain);
+	logged_free(loader->logged);
 }
 
 /* A session that set its level openly is among them: the records do not tell where a level is from. */
@@ -908,6 +999,8 @@ static void loader_finish(struct loader *loader)
 {
 	struct history *history = loader->history;
 
+	if (loader->logged)
+		logged_finish(loader->logged);
 	if (!history->complete)
 		doubt_holes(history);
 	contents_finish(&loader->contents);
@@ -921,6 +1014,42 @@ static void loader_finish(struct loader *loader)
 	loader_release(loader);
 	cascade_deletes(&loader->build);
 	build_finish(&loader->build);
+}
+
+/* ---- the second pass of a trace whose writes the binary log tells ---- */
+
+static void read_again(struct logged *logged, struct span records)
+{
+	struct mp mp = mp_over(records);
+	uint32_t kind, left;
+
+	while (mp.p < mp.end && record_begin(&mp, &kind, &left)) {
+		struct mp fields = mp;
+
+		if (!record_skip_fields(&mp, left))
+			break;
+		if (logged_wants(kind))
+			logged_take(logged, kind, &fields, left);
+	}
+}
+
+static bool read_source_again(struct loader *loader, const struct history_source *source, struct err *err)
+{
+	struct trace_reader_options reading = {.salvage = source->salvage, .unwalked = true};
+	struct trace_reader *reader;
+	struct trace_block block;
+	enum trace_next next;
+
+	if (!loader->logged)
+		return true;
+	reader = trace_reader_open(source->path, &reading, err);
+	if (!reader)
+		return false;
+	while ((next = trace_next_block(reader, &block, err)) == TRACE_NEXT_OK && !interrupt_seen())
+		if (!block.info.context)
+			read_again(loader->logged, block.records);
+	trace_reader_close(reader);
+	return next != TRACE_NEXT_ERROR;
 }
 
 /* A chunk at a time: room for all of it at once might not fit the ids. */
@@ -964,6 +1093,8 @@ bool history_load_records(struct history *history, struct span records,
 	loader->block = HISTORY_NONE;
 	ok = load_memory(loader, ahead, records, err);
 	read_ahead_end(ahead);
+	if (ok && loader->logged)
+		read_again(loader->logged, records);
 	if (ok) {
 		history->complete = history->counts.damaged_bytes == 0;
 		loader_finish(loader);
@@ -1093,6 +1224,7 @@ static bool load_source(struct history *history, struct history_source *source,
 		history->complete = totals.clean && history->counts.lost_records == 0;
 	}
 	trace_reader_close(reader);
+	ok = ok && read_source_again(loader, source, err);
 	if (ok) {
 		meter_things(options ? options->meter : NULL, "ordering versions", 0, 0);
 		loader_finish(loader);
