@@ -17,6 +17,7 @@
 #include "commands/record_filter.h"
 #include "commands/trace_input.h"
 #include "report/describe_record.h"
+#include "report/node_lanes.h"
 #include "report/timeline.h"
 #include "report/trace_names.h"
 
@@ -35,7 +36,7 @@ struct show_options {
 	struct output_options output;
 	int format, layout;
 	uint64_t limit, width;
-	bool salvage, probes, full;
+	bool salvage, probes, full, cluster;
 };
 
 /* Results come before the statement that they belong to (it is recorded when it ended), or after.
@@ -624,6 +625,31 @@ static enum exit_status report_limits(const struct show *show, enum exit_status 
 	return status;
 }
 
+/* The nodes' lives instead of the sessions'. */
+static enum exit_status run_cluster(struct show *show)
+{
+	size_t width = show->options->width ? show->options->width : output_columns();
+	struct node_lanes *lanes = node_lanes_new();
+	struct record_cluster record;
+	enum exit_status status;
+	struct trace_item item;
+
+	while (source_next(&show->source, &item)) {
+		struct mp mp = item.mp;
+
+		if (item.kind == RECORD_CLUSTER && record_cluster_read(&mp, item.left, &record))
+			node_lanes_take(lanes, &record);
+	}
+	status = source_finish(&show->source);
+	if (node_lanes_finish(lanes))
+		node_lanes_print(lanes, show->source.mono_ns, width, &show->out);
+	else if (status == EXIT_STATUS_OK)
+		output_message("the trace says nothing of what happened to nodes");
+	(void)!output_write(&show->out);
+	node_lanes_free(lanes);
+	return status;
+}
+
 static enum exit_status run(struct show *show)
 {
 	struct trace_item item;
@@ -686,6 +712,11 @@ static enum exit_status show_run(const struct command *command, int argc, char *
 		free(show);
 		return status;
 	}
+	if (options.cluster) {
+		status = run_cluster(show);
+		show_release(show);
+		return status;
+	}
 	show->names = names_new();
 	err_clear(&err);
 	show->filter =
@@ -719,6 +750,9 @@ static const struct option_def show_table[] = {
 		.min = 1,
 		.help = "stop after N records"},
 	OPTION_HEADING("Output"),
+	{.name = "cluster",
+		OPTION_FLAG(struct show_options, cluster),
+		.help = "the nodes instead of the sessions: states, operations, faults and links, a lane a node"},
 	FORMAT_OPTION(struct show_options, format_words,
 		"the timeline as text; all fields as one JSON document; or one JSON object "
 		"a line"),
@@ -753,6 +787,7 @@ static const struct command_example examples[] = {
 	{"show run.itr --txn=42 --full --probes", "everything about one transaction"},
 	{"show run.itr --errors-only --match='(?i)deadlock|lock wait'", "lock errors"},
 	{"show run.itr --table=shop.orders --format=ndjson | jq .text", "for programs"},
+	{"show flush.itr --cluster", "what happened to the nodes of a cluster"},
 	{"show - --salvage <broken.itr", "what can still be read of a damaged trace"},
 	{NULL, NULL},
 };

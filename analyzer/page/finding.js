@@ -54,6 +54,7 @@ function fillFinding(trace, finding, body) {
     ...(finding.known_bugs || []).map((known) => el("p", { class: "callout known" }, "Known as ",
       /^https?:\/\//.test(known.link) ? el("a", { href: known.link, rel: "noreferrer" }, known.id) : known.id, `: ${known.title}. ${sentence(known.status || "")}`)),
     words.list || el("p", { class: "explanation" }, finding.explanation),
+    ...placeSection(trace, finding),
     finding.also ? el("p", null, `This is a ${finding.also}.`) : null,
     finding.remark ? el("p", null, finding.remark) : null,
     finding.witness.answer ? answerTable(finding.witness.answer) : null,

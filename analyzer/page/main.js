@@ -52,7 +52,7 @@ function traceSection(trace, number) {
       el("h2", null, input.path), el("p", { class: "sum" }, verdictSentence(check)),
       el("dl", { class: "facts" }, ...facts.map(([name, value]) => el("div", null, el("dt", null, name), el("dd", null, value))))),
     el("div", { class: "scroll" }, promisesTable(trace)), levelsBlock(check),
-    findingsSection(trace, number), componentsSection(check, number), coverageSection(check, number), overviewSection(trace, number));
+    clusterSection(trace, number), findingsSection(trace, number), componentsSection(check, number), coverageSection(check, number), overviewSection(trace, number));
 }
 
 function contents() {

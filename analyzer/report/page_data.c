@@ -9,6 +9,7 @@
 #include "common/read_view.h"
 #include "model/execution/execution.h"
 #include "report/describe_record.h"
+#include "report/node_lanes.h"
 #include "report/page_data_internal.h"
 #include "trace/reader.h"
 #include "trace/value.h"
@@ -265,6 +266,7 @@ static void take(struct report_facts *d, const struct trace_item *item)
 	case RECORD_CLUSTER:
 		if (record_cluster_read(&mp, item->left, &r.cluster)) {
 			describe_cluster(&text, &r.cluster, 200);
+			node_lanes_take(d->lanes, &r.cluster);
 			add_event(d, r.cluster.begin, r.cluster.at, &text);
 		}
 		break;
@@ -315,6 +317,7 @@ bool report_data(struct json *json, struct judged *judged, const struct verdict_
 
 	d->judged = judged;
 	d->names = names_new();
+	d->lanes = node_lanes_new();
 	choose_stmts(d);
 	ok = read_trace(d, context->input, judged->salvage, err);
 	if (ok) {
@@ -330,6 +333,7 @@ bool report_data(struct json *json, struct judged *judged, const struct verdict_
 	free(d->has_snapshot);
 	map_release(&d->by_number);
 	names_free(d->names);
+	node_lanes_free(d->lanes);
 	arena_release(&d->arena);
 	free(d);
 	return ok;

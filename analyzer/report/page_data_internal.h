@@ -58,6 +58,7 @@ struct report_facts {
 	struct map by_number; /* (session, number): index of stmts */
 	struct bucket buckets[BUCKETS];
 	uint64_t first_ns, width_ns;
+	struct node_lanes *lanes;
 	struct event events[EVENTS_MAX];
 	size_t event_count;
 	struct initial initial[TABLES_MAX];

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "report/class_sentences.h"
+#include "report/node_lanes.h"
 #include "report/page_data.h"
 #include "report/page_data_internal.h"
 #include "trace/value.h"
@@ -255,6 +256,45 @@ static void meanings_json(struct json *json, const struct verdict *verdict)
 	buf_release(&text);
 }
 
+/* Times are absolute here, as those of findings about a cluster are; `base` is what the other times count from. */
+static void cluster_json(struct json *json, struct report_facts *d)
+{
+	const struct lane_part *parts;
+	size_t count;
+
+	if (!node_lanes_finish(d->lanes) || node_lanes_count(d->lanes) < 2)
+		return;
+	parts = node_lanes_parts(d->lanes, &count);
+	json_key(json, "cluster");
+	json_begin_object(json);
+	put_uint(json, "base", d->base_ns);
+	put_uint(json, "begin", node_lanes_begin(d->lanes));
+	put_uint(json, "end", node_lanes_end(d->lanes));
+	json_key(json, "nodes");
+	json_begin_array(json);
+	for (uint32_t n = 0; n < node_lanes_count(d->lanes); n++)
+		json_string(json, node_lanes_name(d->lanes, n));
+	json_end_array(json);
+	json_key(json, "parts");
+	json_begin_array(json);
+	for (size_t i = 0; i < count; i++) {
+		json_begin_object(json);
+		if (parts[i].node != LANE_ALL)
+			put_uint(json, "node", parts[i].node);
+		put_text(json, "kind", span_str(lane_kind_words[parts[i].kind]));
+		if (parts[i].tone != TONE_NONE)
+			put_text(json, "tone", span_str(lane_tone_words[parts[i].tone]));
+		if (parts[i].failed)
+			put_uint(json, "failed", 1);
+		put_uint(json, "begin", parts[i].begin);
+		put_uint(json, "end", parts[i].end);
+		put_text(json, "text", parts[i].text);
+		json_end_object(json);
+	}
+	json_end_array(json);
+	json_end_object(json);
+}
+
 void report_facts_json(
 	struct json *json, struct report_facts *d, const struct verdict_context *context)
 {
@@ -265,6 +305,7 @@ void report_facts_json(
 	sessions_json(json, d);
 	transactions_json(json, d);
 	overview_json(json, d);
+	cluster_json(json, d);
 	server_json(json, &d->judged->history);
 	tables_json(json, d);
 	json_end_object(json);

@@ -273,6 +273,8 @@ def test_no_class_of_the_table_is_left_out():
         names = dict(re.findall(r'X\((CLASS_\w+), "([^"]+)"\)', file.read()))
     with open(os.path.join(TOP, "analyzer", "report", "class_sentences.c"), encoding="utf-8") as file:
         table = {names[c] for c in re.findall(r"^\t\[(CLASS_\w+)\] = ", file.read(), re.MULTILINE)}
+    # Those of clusters have one form, of which the life of a cluster has a finding.
+    table -= {"lost-commit", "resurrected", "duplicate-apply", "divergent", "broken-constraint", "crash", "hang", "no-recovery"}
     assert len(table) > 30 and table <= SHARED["shown"], table - SHARED["shown"]
 
 
@@ -473,6 +475,45 @@ def test_verdict_coverage_and_overview():
     assert "Synced to Donor" in across[0][0][1]
     clean(page)
     picture(page, "eventful")
+    page.close()
+
+
+def test_the_life_of_a_cluster_is_drawn():
+    """Lanes of nodes: what the data say is where they say, and the finding's moment is marked."""
+    path = scratch("life.itr")
+    tracefile.cluster_life().write(path)
+    page = chromium().open(report("life.html", "--oracle=sync", path), width=1200)
+    page.run(OPEN_ALL)
+    [trace] = data_of(page)["traces"]
+    cluster = trace["cluster"]
+    assert cluster["nodes"] == ["n1", "n2"]
+    parts = [(p.get("node"), p["kind"], p["text"], (p["begin"] - cluster["begin"]) // 1000000, (p["end"] - p["begin"]) // 1000000)
+             for p in cluster["parts"]]
+    for part in ((1, "state", "ended", 4499, 2500), (1, "state", "Joiner", 6999, 2000), (1, "operation", "kill n2", 3999, 1000),
+                 (0, "link", "to n2: cut", 5999, 2000), (1, "exit", "ended by signal 9, as asked by kill", 4499, 0)):
+        assert part in parts, (part, parts)
+    [finding] = trace["check"]["findings"]
+    assert finding["class"] == "divergent" and finding["cluster"]["nodes"], finding
+    drawn = page.run("""[...document.querySelectorAll('figure.lanes')].map((figure) => ({
+      lanes: [...figure.querySelectorAll('text.name')].map((t) => t.textContent),
+      labels: [...figure.querySelectorAll('g[tabindex]')].map((g) => { g.focus({ preventScroll: true }); return figure.querySelector('.tip').textContent; }),
+      moment: [...figure.querySelectorAll('.moment rect')].map((r) => [+r.getAttribute('x'), +r.getAttribute('width')]),
+      ended: [...figure.querySelectorAll('.state.ended rect')].map((r) => [+r.getAttribute('x'), +r.getAttribute('width')]),
+    }))""")
+    assert len(drawn) == 2, drawn  # of the recording, and of the finding
+    for figure in drawn:
+        assert {"n1", "n2"} <= set(figure["lanes"]) and len(figure["moment"]) == 1, figure
+        assert any(label.startswith("Found: divergent") for label in figure["labels"]), figure["labels"]
+    whole = drawn[0]
+    assert any("n2, operation: kill n2 at +4.00 s, 1.00 s" in label for label in whole["labels"]), whole["labels"]
+    # Left to right 966 points are the whole time.
+    [[x, width]] = whole["ended"]
+    scale = 966 / (cluster["end"] - cluster["begin"])
+    assert abs(x - 64 - 4.499e9 * scale) < 1.5 and abs(width - 2.5e9 * scale) < 1.5, (x, width)
+    left, wide = whole["moment"][0]
+    assert left + wide >= 64 + (finding["cluster"]["to_ns"] - cluster["begin"]) * scale - 1.5, whole["moment"]
+    clean(page)
+    picture(page, "cluster")
     page.close()
 
 

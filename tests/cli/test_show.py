@@ -8,7 +8,7 @@ import subprocess
 import unicodedata
 
 from run import ISOTRACE, environment, golden, isotrace, scratch
-from tracefile import MONO, Trace, demo, filler, pack
+from tracefile import MONO, Trace, cluster_life, demo, filler, pack
 import tap
 
 DEMO = scratch("demo.itr")
@@ -543,6 +543,35 @@ def test_filters_that_nothing_passes():
 def test_same_trace_same_bytes():
     for args in ([], ["--format=json"], ["--format=ndjson"]):
         assert show(DEMO, *args).raw == show(DEMO, *args).raw
+
+
+# ---- nodes ----
+
+def test_lanes_of_nodes():
+    path = scratch("life.itr")
+    cluster_life().write(path)
+    text = show("--cluster", "--width=108", path).expect().out
+    lanes = text.splitlines()
+    # 100 columns for 11 seconds: state and its time, by hand.
+    axis, n1, bar1, n2, bar2 = lanes[:5]
+    assert axis.split() == ["1.00", "ms", "11.0", "s"], axis
+    assert n1 == "n1      " + "=" * 100, n1
+    states = n2[8:]
+    assert n2.startswith("n2      ") and len(states) == 100
+    # Ended at 4.5 s, on its way at 7 s, well at 9 s.
+    for second, mark in ((0, "="), (4, "="), (5, "x"), (6.5, "x"), (7.5, "~"), (8.5, "~"), (9.5, "="), (10.9, "=")):
+        assert states[int((second - 0.001) / 10.999 * 100)] == mark, (second, states)
+    begin, end = bar2.index("|"), bar2.rindex("|")
+    assert bar2[begin + 1:].startswith("kill n2") and abs(begin - 8 - 36.4) < 1.5 and abs(end - 8 - 45.5) < 1.5, bar2
+    assert "|to n2: cut" in bar1 and abs(bar1.index("|") - 8 - 54.5) < 1.5, bar1
+    listed = [line.split(None, 4)[:4] + [line.split(None, 4)[4]] for line in text.split("failed\n\n")[1].splitlines()]
+    assert ["4.00", "s", "n2", "operation", "kill n2, 1.00 s"] in listed and ["6.00", "s", "n1", "link", "to n2: cut, 2.00 s"] in listed, listed
+    assert ["4.50", "s", "n2", "exit", "ended by signal 9, as asked by kill"] in listed
+    assert ["7.00", "s", "n2", "state", "Joiner, 2.00 s"] in listed
+    assert [line[4] for line in listed if line[3] == "point"] == ["start, 1.00 ms", "end, 1.00 ms"], listed
+    # A trace that knows nothing of nodes.
+    done = show("--cluster", DEMO)
+    assert done.status == 0 and "says nothing of what happened to nodes" in done.err and not done.out, done.err
 
 
 if __name__ == "__main__":

@@ -205,3 +205,41 @@ def demo():
     t.add("session", 7000, session=1, event=1)
     t.add("session", 7100, session=2, event=1)
     return t
+
+
+def cluster_life():
+    """Two nodes of a cluster: one is killed and comes back; at the end a row is on one of them only."""
+    t = Trace()
+    for node in ("n1", "n2"):
+        t.add("server", 0, node=node, version="11.8.6-MariaDB", flavour="mariadb", variables={"innodb_flush_log_at_trx_commit": "1"})
+    t.add("schema", 0, table=1, node="n1", database="d", name="t", primary_key=[0],
+          columns=[["id", "bigint(20)", False, None, None, None, None]],
+          create_text="CREATE TABLE `t` (\n  `id` bigint(20) NOT NULL,\n  PRIMARY KEY (`id`)\n) ENGINE=InnoDB")
+
+    def point(us, name, contents):
+        for node, ids in zip(("n1", "n2"), contents):
+            t.add("rows", us, table=1, node=node, moment=name, last=True, complete=True, rows=[[i] for i in ids])
+            t.add("cluster", us, node=node, what="point", detail=name, begin=MONO + (us - 1000) * 1000,
+                  data={"state": "Synced", "ready": "yes", "expected": "yes", "position": "7", "waited_ms": "1"})
+
+    for node in ("n1", "n2"):
+        t.add("cluster", 1000, node=node, what="state", detail="reachable; wsrep_local_state_comment Synced",
+              data={"wsrep_local_state_comment": "Synced"})
+    point(1_000_000, "start", ([1], [1]))
+    for session, node in ((1, "n1"), (2, "n2")):
+        t.add("session", 1_100_000, session=session, event=0, node=node, database="d")
+        t.stmt(session, 1, "select 1", 1_200_000, 1_200_100, rows=[[1]])
+    kill = {"name": "kill", "kind": "operation", "nodes": "n2"}
+    t.add("cluster", 4_000_000, node="n2", what="operation", detail="kill n2 begins", data={**kill, "phase": "begin"})
+    t.add("cluster", 4_500_000, node="n2", what="exit", detail="ended by signal 9, as asked by kill", data={"signal": "9", "asked": "kill"})
+    t.add("cluster", 5_000_000, node="n2", what="operation", detail="kill n2", begin=MONO + 4_000_000_000,
+          data={**kill, "phase": "end", "result": "done"})
+    t.add("cluster", 6_000_000, node="n1", what="link", detail="n1>n2 cut", data={"from": "n1", "to": "n2", "state": "cut"})
+    t.add("cluster", 8_000_000, node="n1", what="link", detail="n1>n2 up", data={"from": "n1", "to": "n2", "state": "up"})
+    t.add("cluster", 7_000_000, node="n2", what="state", detail="reachable; wsrep_local_state_comment Joiner",
+          data={"wsrep_local_state_comment": "Joiner"})
+    t.add("cluster", 8_000_000, what="window", detail="operation", data={"source": "operation"})
+    t.add("cluster", 9_000_000, node="n2", what="state", detail="wsrep_local_state_comment Synced, was Joiner",
+          data={"wsrep_local_state_comment": "Synced"})
+    point(11_000_000, "end", ([1, 2], [1]))
+    return t

@@ -336,6 +336,14 @@ def a_killed_server_is_told_and_starts_again_with_its_data():
     assert json.loads(tool("status", "--json")[0])[0]["state"] == "stopped"
     tool("restart", "phoenix", MINE)
     assert sql("phoenix", "select a from mysql.kept") == "42"
+    # A restart that fails takes nothing away.
+    tool("stop", "--keep", "phoenix")
+    os.rename(about["datadir"], about["datadir"] + ".away")
+    tool("restart", "phoenix", MINE, status=4)
+    assert json.loads(tool("status", "phoenix", "--json")[0])[0]["state"] == "exited"
+    os.rename(about["datadir"] + ".away", about["datadir"])
+    tool("restart", "phoenix", MINE)
+    assert sql("phoenix", "select a from mysql.kept") == "42"
     tool("stop", "phoenix")
 
 

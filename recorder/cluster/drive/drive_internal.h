@@ -23,7 +23,7 @@ enum {
 	DRIVE_LOOK_MS = 100,       /* between looks at a node's state */
 	DRIVE_TICK_MS = 10,
 	DRIVE_WINDOW_MS = 50,      /* nothing moves for as long: a window */
-	DRIVE_OPERATION_S = 180,   /* after that an operation counts as failed */
+	DRIVE_START_S = 300,       /* for a cluster to start, or to stop */
 	DRIVE_STATEMENT_S = 40,    /* a statement without an answer for as long is given up */
 	DRIVE_HOLD_S = 20,         /* the same once the clients are to be held */
 	DRIVE_POINT_WAIT_S = 10,   /* for nodes that are ready to be at one position */
@@ -46,6 +46,7 @@ struct drive_node {
 	uint64_t state_at;     /* since when */
 	struct capture_node capture;
 	bool announced;
+	bool polled;           /* cluster/poll.c tells its states in the trace */
 	pthread_t watcher;
 	bool watching;
 };

@@ -343,7 +343,7 @@ static void take_lines(struct drive *d, struct trace_producer *producer, struct 
 int nodes_shell(struct drive *d, struct trace_producer *producer, const char *text, uint32_t targets, struct buf *said)
 {
 	struct buf command = BUF_INIT, out = BUF_INIT;
-	uint64_t until = clock_mono_ns() + DRIVE_OPERATION_S * 1000000000ull;
+	uint64_t until = clock_mono_ns() + (producer ? d->ops->limit_ns : DRIVE_START_S * 1000000000ull);
 	int pipes[2], status = -1;
 	pid_t child;
 
@@ -469,13 +469,31 @@ static void remember_state(struct drive *d, const char *state)
 	snprintf(d->states[d->state_count++], sizeof(d->states[0]), "%s", state);
 }
 
-static void look_at_state(struct drive *d, struct drive_node *node, MYSQL **mysql)
+/* Of a node that came later than the polls began. */
+static void record_state(struct drive *d, struct trace_producer *producer, const struct drive_node *node, const char *state)
+{
+	struct event_data data = {.pairs = BUF_INIT};
+	struct buf text = BUF_INIT;
+
+	event_data_add(&data, "state", span_str(state));
+	event_data_add(&data, "ready", strcmp(state, d->ops->kind.ready) == 0 ? SPAN_LIT("yes") : SPAN_LIT("no"));
+	if (*state)
+		buf_printf(&text, "reachable; state %s", state);
+	else
+		buf_add_str(&text, "unreachable");
+	event_emit(producer, node->name, "state", buf_span(&text), 0, &data);
+	buf_release(&text);
+	buf_release(&data.pairs);
+}
+
+static void look_at_state(struct drive *d, struct trace_producer *producer, struct drive_node *node, MYSQL **mysql)
 {
 	char socket[256], state[96] = "";
 	unsigned number = (unsigned)(node - d->nodes);
 	struct run_target target = node_target(d, number, socket, NULL);
 	MYSQL_RES *result;
 	MYSQL_ROW row;
+	bool changed;
 	struct err err;
 
 	target.timeout_s = 1;
@@ -494,13 +512,16 @@ static void look_at_state(struct drive *d, struct drive_node *node, MYSQL **mysq
 		mysql_free_result(result);
 	}
 	pthread_mutex_lock(&d->lock);
-	if (strcmp(node->state, state) != 0) {
+	changed = strcmp(node->state, state) != 0;
+	if (changed) {
 		remember_state(d, state);
 		snprintf(node->state, sizeof(node->state), "%s", state);
 		node->state_at = clock_mono_ns();
 		atomic_store(&d->moved_at, node->state_at);
 	}
 	pthread_mutex_unlock(&d->lock);
+	if (changed && !node->polled)
+		record_state(d, producer, node, state);
 }
 
 struct watching {
@@ -517,7 +538,7 @@ static void *watch_main(void *arg)
 	mysql_thread_init();
 	while (!atomic_load(&w->d->end)) {
 		look_at_process(w->d, producer, w->node);
-		look_at_state(w->d, w->node, &mysql);
+		look_at_state(w->d, producer, w->node, &mysql);
 		poll(NULL, 0, DRIVE_LOOK_MS);
 	}
 	if (mysql)

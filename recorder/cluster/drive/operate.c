@@ -103,7 +103,7 @@ static bool run_sql(struct operation *o, const struct kind_step *steps, unsigned
 	MYSQL *mysql;
 	bool ok = true;
 
-	target.read_timeout_s = DRIVE_OPERATION_S;
+	target.read_timeout_s = (unsigned)(o->d->ops->limit_ns / 1000000000u) + 1;
 	mysql = client_dial(&target, err);
 	if (!mysql)
 		return false;
@@ -182,7 +182,7 @@ static void *operation_main(void *arg)
 	const struct kind_operation *kind = o->step->operation;
 	struct trace_producer *producer = trace_producer_open(o->d->writer);
 	struct buf said = BUF_INIT;
-	uint64_t until = o->began + DRIVE_OPERATION_S * 1000000000ull;
+	uint64_t until = o->began + o->d->ops->limit_ns;
 	const char *result = "done";
 
 	mysql_thread_init();

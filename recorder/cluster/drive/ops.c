@@ -93,6 +93,8 @@ static bool header_value(struct parser *p, struct span key, struct span value)
 		return take_time(p, value, &o->time_ns);
 	else if (span_eq_str(key, "aim"))
 		return take_time(p, value, &o->aim_ns);
+	else if (span_eq_str(key, "limit"))
+		return take_time(p, value, &o->limit_ns);
 	else if (span_eq_str(key, "settle"))
 		return take_time(p, value, &o->settle_ns);
 	else if (span_eq_str(key, "heal")) {
@@ -355,6 +357,7 @@ bool ops_parse(struct ops *out, struct span text, const char *source, const char
 		.time_ns = 30000000000u,
 		.settle_ns = 60000000000u,
 		.aim_ns = 20000000000u,
+		.limit_ns = 180000000000u,
 		.rows = 200,
 		.heal = true};
 	while (text.len) {
@@ -463,6 +466,8 @@ void ops_print(const struct ops *ops, struct buf *out)
 	print_time(ops->settle_ns, out);
 	buf_add_str(out, "\n# aim: ");
 	print_time(ops->aim_ns, out);
+	buf_add_str(out, "\n# limit: ");
+	print_time(ops->limit_ns, out);
 	if (ops->network != OPS_NETWORK_AUTO)
 		buf_printf(out, "\n# network: %s", ops->network == OPS_NETWORK_YES ? "yes" : "no");
 	buf_printf(out, "\n# heal: %s\n", ops->heal ? "yes" : "no");

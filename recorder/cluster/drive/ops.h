@@ -52,7 +52,7 @@ struct ops {
 	struct kind kind;
 	const char *kind_name, *release, *model;
 	unsigned nodes, sessions;
-	uint64_t seed, time_ns, settle_ns, aim_ns, rows;
+	uint64_t seed, time_ns, settle_ns, aim_ns, limit_ns, rows;
 	enum ops_network network;
 	bool heal; /* at the end faults are undone and nodes that are down are started */
 	const char *options[OPS_OPTIONS_MAX];

@@ -80,7 +80,8 @@ static uint32_t candidates(const struct kind_operation *op, const struct outlook
 		fit = o->down == every(o) ? every(o) : 0;
 		break;
 	}
-	if (op->others_up && !(op->when == KIND_WHEN_DOWN ? up : up & (up - 1)))
+	/* Nodes that are no majority are not well, and none can join them. */
+	if (op->others_up && (op->when == KIND_WHEN_DOWN ? 2 * (unsigned)__builtin_popcount(up) <= o->nodes : !(up & (up - 1))))
 		return 0;
 	return op->of_cluster && op->when == KIND_WHEN_ANY && !up ? 0 : fit;
 }

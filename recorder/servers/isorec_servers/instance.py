@@ -11,7 +11,8 @@ RUN is CACHE/run, or a folder of the cache's own in ISOREC_SERVERS_RUN.
 Every server has a supervisor, a small process that is its parent.  Invariants:
  1. The server dies with its supervisor (PR_SET_PDEATHSIG), whatever kills that one.
  2. The supervisor ends the server when the process of --with-parent ends, or when the `start`
-    command dies before the server is ready; it then also removes the run directory.
+    command dies before the server is ready; it then also removes the run directory.  After a
+    failed restart the data stay as long as the process of --with-parent.
  3. instance.json names processes by pid, start time and boot: a stale one is never signalled.
  4. A port is the server's once it has bound it; when another process was faster, the next port is
     tried.  That it is ready, and ours, is seen by asking it through the socket file in its own
@@ -358,13 +359,28 @@ class Supervisor:
         except (ServersError, OSError) as exc:
             self.end_server(signal.SIGKILL)
             self.keep_log()
-            remove(self.about)
-            self.report({"error": str(exc), "taken": isinstance(exc, PortTaken)})
+            self.give_up({"error": str(exc), "taken": isinstance(exc, PortTaken)})
             return
         self.report(self.about)
         os.close(self.report_fd)
         self.report_fd = None
         self.watch()
+
+    def give_up(self, message):
+        """A fresh instance goes; one that had run before keeps its data for another restart."""
+        gone = self.about["parent"] and not process.alive(self.about["parent"])
+        if not self.about.get("again") or gone or not os.path.isdir(self.about["rundir"]):
+            remove(self.about)
+            self.report(message)
+            return
+        self.about["state"] = "exited"
+        save(self.about)
+        self.report(dict(message, kept=True))
+        os.close(self.report_fd)
+        self.report_fd = None
+        if self.parent_fd is not None:
+            select.select([self.parent_fd, self.wake_read], [], [])
+            remove(self.about)
 
     def keep_log(self):
         """The log of a server that did not start outlives its run directory, one per name."""
@@ -535,7 +551,8 @@ def detach(about, command, environment, uid, keep_port):
                            about["rundir"])
     message = json.loads(line)
     if "error" in message:
-        os.waitpid(child, 0)
+        if not message.get("kept"):  # else it stays, and waits for the end of --with-parent
+            os.waitpid(child, 0)
         kind = PortTaken if message["taken"] else ServersError
         raise kind(message["error"])
     return message
@@ -642,7 +659,7 @@ def restart(cache, name, parent=None):
     end_supervisor(about)
     with contextlib.suppress(OSError):
         os.unlink(os.path.join(about["rundir"], "stopping"))
-    about.update(state="starting", exit=None, parent=parent or about["parent"],
+    about.update(state="starting", exit=None, again=True, parent=parent or about["parent"],
                  starter=process.identity(os.getpid()))
     if about["parent"] and not process.alive(about["parent"]):
         about["parent"] = None
