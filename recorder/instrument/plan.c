@@ -239,6 +239,19 @@ static void note_disturbed(void *ctx, const struct sql_table_name *name,
 	}
 }
 
+/* DROP DATABASE: all tables whose database the text may name. */
+static void disturb_database(struct planner *p)
+{
+	for (size_t i = 0; i < p->tables->count; i++) {
+		struct instrument_table *table = &p->tables->list[i];
+
+		if (!span_ihas(p->stmt->text, table->database))
+			continue;
+		atomic_store(&table->disturbed, true);
+		atomic_store(&table->altered, true);
+	}
+}
+
 /* ---- kinds of statements ---- */
 
 static void set_insert_id(struct planner *p, const struct sql_insert *insert)
@@ -285,6 +298,21 @@ static void plan_parsed(struct planner *p)
 	case SQL_STMT_HELP:
 	case SQL_STMT_LOCK_TABLES:
 	case SQL_STMT_UNLOCK_TABLES:
+	/* Rows stay as they are, and none is answered. */
+	case SQL_STMT_TABLE_ADMIN:
+	case SQL_STMT_ACCOUNT:
+	case SQL_STMT_CREATE_DATABASE:
+	case SQL_STMT_CREATE_OTHER:
+	case SQL_STMT_DROP_OTHER:
+	case SQL_STMT_ALTER_OTHER:
+	case SQL_STMT_FLUSH:
+	case SQL_STMT_RESET:
+	case SQL_STMT_PURGE:
+	case SQL_STMT_CACHE_INDEX:
+		plan->no_tables = true;
+		return;
+	case SQL_STMT_DROP_DATABASE:
+		disturb_database(p);
 		plan->no_tables = true;
 		return;
 	case SQL_STMT_PREPARE:

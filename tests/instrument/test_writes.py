@@ -431,4 +431,25 @@ def answers_that_triggers_change():
         prepare("it", command="unprepare")
 
 
+@test
+def administration():
+    """statements about databases and accounts leave nothing open; the tables of a dropped database are not known"""
+    sql(TABLES)
+    for mode in ("trigger", "select"):
+        sql("drop database if exists beside; create database beside; create table beside.t(id int primary key, v int)")
+        prepare("--quiet", "--mode=" + mode, "it.plain", "beside.t")
+        _, _, verdict = recorded(lambda port: sql(
+            "insert into plain values (70,1); create database more; drop database more; alter database it character set latin1; "
+            "create user isorec_bob@localhost identified by 'x'; grant select on *.* to isorec_bob@localhost; "
+            "drop user isorec_bob@localhost; analyze table plain; flush privileges; update plain set v = 2 where id = 70; "
+            "select * from plain where id = 70; delete from plain where id = 70", port=port, database="it"), "it", mode=mode)
+        assert not violations(verdict) and (mode == "select" or not verdict["coverage"]["undecided"]), verdict["coverage"]
+        _, _, verdict = recorded(lambda port: sql(
+            "insert into beside.t values (1,1); drop database beside; create database beside; "
+            "create table beside.t(id int primary key, v int); select * from beside.t",
+            port=port, database="it"), "it", mode=mode)
+        assert not violations(verdict), violations(verdict)
+        prepare("it", command="unprepare")
+
+
 sys.exit(main())

@@ -33,6 +33,9 @@ bool masks_are_assigned(const struct sql_stmt *stmt)
 {
 	uint32_t all = 0, assigned = 0;
 
+	/* CREATE USER, SET PASSWORD and the like touch no table of the trace. */
+	if (stmt->kind == SQL_STMT_ACCOUNT)
+		return true;
 	sql_walk_stmt(stmt, &(struct sql_visitor){.expr = count, .ctx = &all});
 	if (stmt->kind == SQL_STMT_UPDATE)
 		assigned = count_assigned(stmt->u.update->set);

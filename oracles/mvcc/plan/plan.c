@@ -799,6 +799,21 @@ static void compile(
 	case SQL_STMT_PREPARE:
 	case SQL_STMT_DEALLOCATE:
 	case SQL_STMT_KILL:
+	/* The tables of a database that goes have no name any more (definitions.c). */
+	case SQL_STMT_CREATE_DATABASE:
+	case SQL_STMT_DROP_DATABASE:
+	/* What a routine, or an event, that is made here does is not known: programs_open(), events_may_write(). */
+	case SQL_STMT_CREATE_ROUTINE:
+	case SQL_STMT_DROP_ROUTINE:
+	case SQL_STMT_CREATE_OTHER:
+	case SQL_STMT_DROP_OTHER:
+	case SQL_STMT_ALTER_OTHER:
+	case SQL_STMT_CREATE_SEQUENCE:
+	case SQL_STMT_DROP_SEQUENCE:
+	case SQL_STMT_ACCOUNT:
+	case SQL_STMT_RESET:
+	case SQL_STMT_PURGE:
+	case SQL_STMT_CACHE_INDEX:
 	/* They touch no row and make no read view; statements that wait for them are not judged (any_ddl).  While the tables are
 	 * locked no other session writes them, so that plain and current reads of them are the same. */
 	case SQL_STMT_LOCK_TABLES:
