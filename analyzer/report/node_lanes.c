@@ -151,14 +151,24 @@ static enum lane_tone tone_of(struct span state)
 	return span_eq_str(state, "ended") ? TONE_ENDED : TONE_UNDERWAY;
 }
 
+/* A driver tells a node's states in words of its own; the polls beside it need not see each of them. */
+static bool is_driven(const struct node_lanes *lanes, uint32_t node)
+{
+	for (size_t i = 0; i < lanes->event_count; i++)
+		if (lanes->events[i].node == node && span_eq_str(lanes->events[i].what, "state") &&
+			life_data(lanes->events[i].data, "state").ptr)
+			return true;
+	return false;
+}
+
 /* The state that a record tells; SPAN_NONE: none. */
-static struct span state_in(const struct lane_event *e)
+static struct span state_in(const struct lane_event *e, bool driven)
 {
 	struct span state = life_data(e->data, "wsrep_local_state_comment");
 
 	if (span_eq_str(e->what, "exit"))
 		return SPAN_LIT("ended");
-	if (!span_eq_str(e->what, "state"))
+	if (!span_eq_str(e->what, "state") || (driven && !life_data(e->data, "state").ptr))
 		return SPAN_NONE;
 	if (!state.len)
 		state = life_data(e->data, "member_state");
@@ -173,13 +183,14 @@ static struct span state_in(const struct lane_event *e)
 
 static void add_states(struct node_lanes *lanes, uint32_t node)
 {
+	bool driven = is_driven(lanes, node);
 	struct span state = SPAN_NONE;
 	uint64_t since = 0;
 	struct lane_part *part;
 
 	for (size_t i = 0; i <= lanes->event_count; i++) {
 		const struct lane_event *e = i < lanes->event_count ? &lanes->events[i] : NULL;
-		struct span next = e && e->node == node ? state_in(e) : SPAN_NONE;
+		struct span next = e && e->node == node ? state_in(e, driven) : SPAN_NONE;
 
 		/* A process that has ended does not answer: that says nothing new. */
 		if (e && (!next.len || span_eq(next, state) || (span_eq_str(state, "ended") && span_eq_str(next, "no answer"))))

@@ -345,7 +345,6 @@ static bool watch_nodes(struct drive *d, struct err *err)
 		struct db_address address = {.host = "127.0.0.1", .port = d->nodes[i].port,
 			.socket = d->nodes[i].socket[0] ? d->nodes[i].socket : NULL};
 
-		d->nodes[i].polled = true;
 		cluster_add_node(&d->watched, &d->nodes[i].capture, &address, 200000000u);
 		if (d->nodes[i].log[0] && !logs_add(&d->watched.logs, &d->nodes[i].capture, d->nodes[i].log, err))
 			return false;

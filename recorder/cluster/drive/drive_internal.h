@@ -46,7 +46,6 @@ struct drive_node {
 	uint64_t state_at;     /* since when */
 	struct capture_node capture;
 	bool announced;
-	bool polled;           /* cluster/poll.c tells its states in the trace */
 	pthread_t watcher;
 	bool watching;
 };

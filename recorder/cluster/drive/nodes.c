@@ -469,7 +469,7 @@ static void remember_state(struct drive *d, const char *state)
 	snprintf(d->states[d->state_count++], sizeof(d->states[0]), "%s", state);
 }
 
-/* Of a node that came later than the polls began. */
+/* In the kind's own words; the polls have the variables of the servers that they know (cluster/poll.c). */
 static void record_state(struct drive *d, struct trace_producer *producer, const struct drive_node *node, const char *state)
 {
 	struct event_data data = {.pairs = BUF_INIT};
@@ -520,7 +520,7 @@ static void look_at_state(struct drive *d, struct trace_producer *producer, stru
 		atomic_store(&d->moved_at, node->state_at);
 	}
 	pthread_mutex_unlock(&d->lock);
-	if (changed && !node->polled)
+	if (changed)
 		record_state(d, producer, node, state);
 }
 

@@ -195,8 +195,9 @@ class Galera:
         listen, ist, sst = self.addresses[node - 1]
         host = host_of(self.spaces, node)
         if known is None:
+            # All, also those that come later: a node that loses the others looks for them there.
             known = ["%s:%d" % (host_of(self.spaces, other + 1), address[0])
-                     for other, address in enumerate(self.addresses[:node - 1])]
+                     for other, address in enumerate(self.addresses)]
         options = [
             "--wsrep-on=ON", "--wsrep-provider=%s/usr/lib/galera/libgalera_smm.so" %
             self.install.root, "--wsrep-cluster-name=" + self.group,
@@ -208,6 +209,8 @@ class Galera:
             "--wsrep-provider-options=gmcast.listen_addr=tcp://%s:%d;"
             "ist.recv_addr=%s:%d;gcache.size=32M" % (host, listen, host, ist),
             "--wsrep-cluster-address=gcomm://" + ",".join(known)]
+        if node == 1:
+            options.append("--wsrep-new-cluster")
         about = instance.start(
             self.cache, self.install, "%s-%d" % (self.group, node), self.options, self.parent,
             group=self.group, uid=self.uid, empty=node > 1, before=lambda _: options,
@@ -282,7 +285,12 @@ class Galera:
 
     @staticmethod
     def before_restart(about, others, position=None):
-        address = ",".join(node["cluster"]["address"] for node in others)
+        """others  the nodes that run; without them it founds the cluster anew"""
+        option = "--wsrep-cluster-address=gcomm://"
+        known = [word for word in about["command"] if word.startswith(option)][0][len(option):]
+        addresses = list(filter(None, known.split(",")))
+        addresses += [node["cluster"]["address"] for node in others
+                      if node["cluster"]["address"] not in addresses]
         if not others:
             state = os.path.join(about["datadir"], "grastate.dat")
             with open(state, encoding="utf-8") as text:
@@ -291,10 +299,11 @@ class Galera:
                         "no node of '%s' runs, and %s was not the last to leave: start that one "
                         "first, or set safe_to_bootstrap in %s" %
                         (about["group"], about["name"], state))
-        about["command"] = [
-            "--wsrep-cluster-address=gcomm://" + address
-            if word.startswith("--wsrep-cluster-address=") else word for word in about["command"]
-            if not word.startswith("--wsrep-start-position=")]
+        about["command"] = [word for word in about["command"] if not word.startswith(
+            (option, "--wsrep-start-position=", "--wsrep-new-cluster"))]
+        about["command"].append(option + ",".join(addresses))
+        if not others:
+            about["command"].append("--wsrep-new-cluster")
         if position:
             about["command"].append("--wsrep-start-position=" + position)
         instance.save(about)
