@@ -9,9 +9,11 @@
 #include "base/text.h"
 #include "cluster/drive/drive.h"
 #include "cluster/explore/explore.h"
+#include "cluster/explore/reduce_ops.h"
 #include "commands/cluster_net.h"
 #include "commands/private_server.h"
 #include "commands/recorder_commands.h"
+#include "common/finding_class.h"
 #include "trace/reader.h"
 
 enum { EXIT_SKIPPED = 77, CONTRACT_MAX = 64 * 1024 };
@@ -19,7 +21,7 @@ enum { EXIT_SKIPPED = 77, CONTRACT_MAX = 64 * 1024 };
 struct cluster_options {
 	const char *output, *kind, *print_kind;
 	bool kinds, overwrite, quiet, check_only;
-	const char *contract_file;
+	const char *contract_file, *finding;
 	uint64_t process, seed, time_ns, tries, disk, try_ns, repeats;
 };
 
@@ -45,8 +47,8 @@ static const struct option_def cluster_table[] = {
 		.argument = "NAME",
 		.files = true,
 		OPTION_STRING(struct cluster_options, output),
-		.preset = "the text's name, with .itr; of explore with .explored",
-		.help = "the trace to write; of explore the folder"},
+		.preset = "the text's name, with .itr; of explore with .explored, of reduce with .small.ops",
+		.help = "the trace to write; of explore the folder, of reduce the text"},
 	{.name = "overwrite",
 		OPTION_FLAG(struct cluster_options, overwrite),
 		.help = "replace the trace if it is there"},
@@ -66,7 +68,7 @@ static const struct option_def cluster_table[] = {
 	{.name = "check",
 		OPTION_FLAG(struct cluster_options, check_only),
 		.help = "read the text, print it in its plain form, and do nothing"},
-	OPTION_HEADING("Exploring"),
+	OPTION_HEADING("Exploring and reducing"),
 	{.name = "time",
 		.argument = "TIME",
 		OPTION_DURATION(struct cluster_options, time_ns),
@@ -91,7 +93,13 @@ static const struct option_def cluster_table[] = {
 		.argument = "N",
 		OPTION_UINT(struct cluster_options, repeats),
 		.preset = "3",
-		.help = "run the text of a finding so often again, to tell its rate"},
+		.help = "explore: run the text of a finding so often again, to tell its rate; reduce: a text without the finding in "
+			"so many runs is taken to have none"},
+	{.name = "finding",
+		.argument = "CLASS",
+		OPTION_STRING(struct cluster_options, finding),
+		.preset = "the worst that comes",
+		.help = "reduce: the class of finding that must come"},
 	{.name = "contract-file",
 		.argument = "FILE",
 		.files = true,
@@ -122,6 +130,7 @@ static const struct command_example cluster_examples[] = {
 	{"cluster run --check flush.ops", "is the text right?"},
 	{"cluster replay flush.itr -o again.itr", "a run once more, its operations at the statements of its trace"},
 	{"cluster explore flush.ops --time 1h", "look for sequences of operations that break the cluster"},
+	{"cluster reduce found.ops --finding crash", "the fewest operations with which a node still crashes"},
 	{"cluster net", "the links of the cluster that runs, and what passed them"},
 	{"cluster net cut 'n1>n2'", "n2 gets nothing from n1 any more"},
 	{"cluster net open 3", "a network for three nodes of your own, until it is interrupted"},
@@ -330,6 +339,61 @@ static enum exit_status explore_text(const struct cluster_options *o, const char
 	return status;
 }
 
+static enum exit_status reduce_to(const struct cluster_options *o, const struct ops *ops, const char *path)
+{
+	struct buf contract = BUF_INIT, text = BUF_INIT, out = BUF_INIT;
+	struct buf trace = BUF_INIT;
+	char servers[4096];
+	struct reduce_ops_options options = {.ops = ops, .servers = servers, .class = o->finding, .repeats = o->repeats,
+		.time_ns = o->time_ns, .try_ns = o->try_ns, .stop = &stop, .tell = o->quiet ? NULL : tell};
+	struct reduce_ops_report report;
+	struct err err;
+	bool ok = true;
+
+	if (o->contract_file)
+		ok = file_read(o->contract_file, CONTRACT_MAX, &contract, &err);
+	options.contract = o->contract_file ? contract.data : NULL;
+	buf_printf(&trace, "%s.itr", path);
+	options.trace = trace.data;
+	provide_tool(servers, sizeof(servers));
+	catch_signals();
+	ok = ok && reduce_ops(&options, &text, &report, &err) && file_write(path, buf_span(&text), &err);
+	if (ok) {
+		buf_printf(&out, "%u of %u operations, statements and options are left for %s after ", report.after, report.before, report.class);
+		text_add_counted(&out, report.runs, "run", "runs");
+		buf_printf(&out, "; wrote %s%s\n", path, report.stopped ? " (ended early: it may become smaller yet)" : "");
+		(void)!output_write(&out);
+	} else {
+		output_message("%s", err.text);
+	}
+	buf_release(&trace);
+	buf_release(&contract);
+	buf_release(&text);
+	return output_finish(!ok ? err_exit_status(&err) : report.stopped ? EXIT_STATUS_INCOMPLETE : EXIT_STATUS_OK);
+}
+
+static enum exit_status reduce_text(const struct cluster_options *o, const char *path)
+{
+	enum finding_class class;
+	enum exit_status status;
+	char small[4096];
+	struct ops ops;
+	struct err err;
+
+	if (o->finding && !finding_class_named(span_str(o->finding), &class)) {
+		output_message("--finding=%s: there is no such class of findings (docs/oracles/sync.md has them)", o->finding);
+		return EXIT_STATUS_USAGE;
+	}
+	if (!ops_open(&ops, path, o->kind, &err)) {
+		output_message("%s", err.text);
+		return err.code == ERR_FORMAT ? EXIT_STATUS_USAGE : err_exit_status(&err);
+	}
+	named_after(path, ".small.ops", small, sizeof(small));
+	status = reduce_to(o, &ops, o->output ? o->output : small);
+	ops_release(&ops);
+	return status;
+}
+
 static enum exit_status run(const struct command *command, int argc, char **argv)
 {
 	struct cluster_options options = {.seed = 1, .time_ns = 600000000000u, .disk = 2ull << 30, .try_ns = 600000000000u, .repeats = 3};
@@ -347,6 +411,8 @@ static enum exit_status run(const struct command *command, int argc, char **argv
 		return run_text(&options, args[1]);
 	if (count == 2 && strcmp(args[0], "replay") == 0)
 		return replay(&options, args[1]);
+	if (count == 2 && strcmp(args[0], "reduce") == 0)
+		return reduce_text(&options, args[1]);
 	if (count == 2 && strcmp(args[0], "explore") == 0)
 		return explore_text(&options, args[1]);
 	if (count == 3 && strcmp(args[0], "net") == 0 && strcmp(args[1], "open") == 0) {
@@ -355,13 +421,13 @@ static enum exit_status run(const struct command *command, int argc, char **argv
 	}
 	if (count && strcmp(args[0], "net") == 0)
 		return cluster_net_ask(options.process, args + 1, count - 1);
-	return command_misused(command, "what is to be done? run FILE, replay TRACE, explore FILE, or net");
+	return command_misused(command, "what is to be done? run FILE, replay TRACE, explore FILE, reduce FILE, or net");
 }
 
 const struct command cluster_command = {
 	.name = "cluster",
 	.summary = "drives a cluster through operations and faults while it is recorded",
-	.arguments = "run FILE | replay TRACE | explore FILE | net [VERB LINKS [VALUE]] | net open NODES",
+	.arguments = "run FILE | replay TRACE | explore FILE | reduce FILE | net [VERB LINKS [VALUE]] | net open NODES",
 	.description =
 		"Starts a private cluster, puts a load of dependent data on all its nodes, performs\n"
 		"the operations of FILE at their moments, and records everything: the sessions, the\n"
@@ -370,6 +436,7 @@ const struct command cluster_command = {
 		"\n"
 		"replay runs the text of a trace again.  explore changes its operations and looks for\n"
 		"sequences that break the cluster: those that brought something new are changed further.\n"
+		"reduce leaves out operations as long as the same class of finding comes.\n"
 		"\n"
 		"net shows and changes the links between the nodes of a cluster that runs: cut, delay,\n"
 		"loss, duplicate, reorder, rate, heal.",

@@ -35,14 +35,14 @@ TEXT = "# kind: %s\n# time: 1s\n# aim: 200ms\n# settle: 1s\n# rows: 20\n# sessio
 
 
 class Folder:
-    def __init__(self, operation, command, text=""):
+    def __init__(self, operation, command, text="", header=""):
         self.temporary = tempfile.TemporaryDirectory(prefix="isorec-explore-")
         self.name = self.temporary.name
         self.environment = environment(self.name)
         with open(self.path("toy.cluster"), "w", encoding="utf-8") as out:
             out.write(KIND % (SERVERS, SERVERS, operation, command))
         with open(self.path("toy.ops"), "w", encoding="utf-8") as out:
-            out.write(TEXT % (self.path("toy.cluster"), text))
+            out.write(header + TEXT % (self.path("toy.cluster"), text))
 
     def path(self, *names):
         return os.path.join(self.name, *names)
@@ -106,6 +106,21 @@ def test_an_exploration_goes_on_and_finds_nothing_where_nothing_is():
     # The same seed, the same sequences.
     other = Folder("look", "sql select count(*) from isorec_cluster.sums")
     assert [line for _, line in other.tries(other.explore("--tries=1", "--seed=5"))] == [tries[0][1]]
+
+
+def test_a_text_is_reduced_to_what_matters():
+    text = "at 100ms read-only n2 for 100ms\nat 200ms hold\nthen go\nthen after 100ms die n1\nthen read-only n1 for 100ms\n"
+    folder = Folder("die", "shell kill -ABRT ${pid}", text, "# option: a=1\n")
+    done = folder.cluster("reduce", folder.path("toy.ops"), "--repeats=1", "--finding=crash", "-o", folder.path("small.ops"))
+    assert done.returncode == 0 and "1 of 6 operations, statements and options are left for crash" in done.stdout, done
+    with open(folder.path("small.ops"), encoding="utf-8") as small:
+        said = small.read()
+    assert said.endswith("[operations]\nat 1s die n1\n") and "option" not in said, said
+    assert "small.ops.itr" not in os.listdir(folder.name)
+    done = folder.cluster("reduce", folder.path("toy.ops"), "--repeats=1", "--finding=divergent")
+    assert done.returncode == 4 and "nothing was found of the class divergent" in done.stderr, done
+    done = folder.cluster("reduce", folder.path("toy.ops"), "--finding=explosion")
+    assert done.returncode == 2 and "no such class" in done.stderr, done
 
 
 def test_limits():

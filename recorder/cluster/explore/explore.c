@@ -2,12 +2,9 @@
 #include "cluster/explore/explore.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -15,16 +12,14 @@
 #include "base/mem.h"
 #include "base/strtab.h"
 #include "base/text.h"
-#include "cluster/explore/judge_run.h"
 #include "cluster/explore/mutate.h"
+#include "cluster/explore/try_run.h"
 
 enum {
 	POOL_MAX = 4096,
 	FINDINGS_MAX = 512,
 	CHANGES_MAX = 3,      /* of a sequence for one try */
 	FAILED_IN_ROW = 3,    /* tries that could not be driven: it is no use to go on */
-	GRACE_S = 90,         /* for a try that was told to end */
-	LOOK_MS = 100,
 	SEEN_MAX = 64 << 20,
 	PATH_ROOM = 4096,
 };
@@ -38,10 +33,8 @@ struct kind_of_finding {
 
 /* What came of one run. */
 struct outcome {
-	bool done, skipped, stalled;
-	struct buf why;
-	struct buf findings; /* "SEVERITY\tCLASS\tKEY\tTEXT\n" */
-	uint64_t fresh;      /* signals that were new */
+	struct try_outcome run;
+	uint64_t fresh; /* signals that were new */
 	struct buf fresh_words;
 };
 
@@ -84,117 +77,46 @@ static void path_of(const struct explorer *x, char *out, const char *format, ...
 
 /* ---- one run ---- */
 
-static struct span field(struct span *rest, char end)
+struct seeing {
+	struct explorer *x;
+	struct outcome *o;
+};
+
+static void on_seen(void *ctx, struct span word, struct span text)
 {
-	const char *at = memchr(rest->ptr, end, rest->len);
-	struct span out = span_of(rest->ptr, at ? (size_t)(at - rest->ptr) : rest->len);
+	struct seeing *s = ctx;
 
-	*rest = at ? span_of(at + 1, rest->len - out.len - 1) : span_of(rest->ptr + rest->len, 0);
-	return out;
-}
-
-static void take_line(struct explorer *x, struct outcome *o, struct span line)
-{
-	struct span word = field(&line, '\t');
-
-	if (span_eq_str(word, "signal")) {
-		if (strtab_find(&x->seen, line) == STRTAB_NONE) {
-			strtab_add(&x->seen, line);
-			o->fresh++;
-			buf_add_span(&o->fresh_words, line);
-			buf_add_char(&o->fresh_words, '\n');
-		}
-	} else if (span_eq_str(word, "state")) {
-		mutator_saw_state(&x->mutator, line);
-	} else if (span_eq_str(word, "finding")) {
-		buf_add_span(&o->findings, line);
-		buf_add_char(&o->findings, '\n');
-	} else if (span_eq_str(word, "done")) {
-		o->done = true;
-	} else {
-		o->skipped = span_eq_str(word, "skip");
-		buf_clear(&o->why);
-		buf_add_span(&o->why, line);
+	if (span_eq_str(word, "state")) {
+		mutator_saw_state(&s->x->mutator, text);
+		return;
 	}
-}
-
-static void take_lines(struct explorer *x, struct outcome *o, struct span text)
-{
-	while (text.len) {
-		struct span line = field(&text, '\n');
-
-		take_line(x, o, line);
-	}
-}
-
-/* Waits for the child's lines, and ends it when its time is over. */
-static void listen_to(struct explorer *x, pid_t child, int from, struct outcome *o)
-{
-	uint64_t limit = clock_mono_ns() + x->options->try_ns;
-	struct buf text = BUF_INIT;
-	bool told = false, killed = false;
-
-	for (;;) {
-		struct pollfd fd = {.fd = from, .events = POLLIN};
-		uint64_t now = clock_mono_ns();
-		ssize_t got;
-
-		if (!told && (stopped(x) || (x->options->try_ns && now > limit))) {
-			told = true;
-			o->stalled = !stopped(x);
-			limit = now + GRACE_S * 1000000000ull;
-			kill(child, SIGTERM);
-		} else if (told && !killed && now > limit) {
-			killed = true;
-			kill(child, SIGKILL); /* its servers end with it */
-		}
-		if (poll(&fd, 1, LOOK_MS) <= 0)
-			continue;
-		got = read(from, buf_reserve(&text, 65536), 65536);
-		if (got > 0)
-			text.len += (size_t)got;
-		else if (got == 0 || errno != EINTR)
-			break;
-	}
-	take_lines(x, o, buf_span(&text));
-	buf_release(&text);
+	if (strtab_find(&s->x->seen, text) != STRTAB_NONE)
+		return;
+	strtab_add(&s->x->seen, text);
+	s->o->fresh++;
+	buf_add_span(&s->o->fresh_words, text);
+	buf_add_char(&s->o->fresh_words, '\n');
 }
 
 static void run_once(struct explorer *x, const struct ops *ops, const char *trace, struct outcome *o)
 {
-	struct judge_run run = {.drive = {.ops = ops, .output = trace, .overwrite = true, .servers = x->options->servers,
-					.stop = x->options->stop},
-		.contract = &x->contract};
-	int pipes[2];
-	pid_t child;
+	struct seeing seeing = {x, o};
 
-	*o = (struct outcome){.why = BUF_INIT, .findings = BUF_INIT, .fresh_words = BUF_INIT};
-	if (pipe2(pipes, O_CLOEXEC) != 0) {
-		buf_printf(&o->why, "no pipe: %s", strerror(errno));
-		return;
-	}
-	child = fork();
-	if (child == 0) {
-		close(pipes[0]);
-		run.to = pipes[1];
-		judge_run_and_exit(&run);
-	}
-	close(pipes[1]);
-	if (child > 0)
-		listen_to(x, child, pipes[0], o);
-	else
-		buf_printf(&o->why, "no process: %s", strerror(errno));
-	close(pipes[0]);
-	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
-		;
-	if (!o->done && !o->why.len)
-		buf_add_str(&o->why, "its process ended early");
+	*o = (struct outcome){.fresh_words = BUF_INIT};
+	try_run(&(struct try_options){.ops = ops,
+			.trace = trace,
+			.servers = x->options->servers,
+			.contract = &x->contract,
+			.limit_ns = x->options->try_ns,
+			.stop = x->options->stop,
+			.seen = on_seen,
+			.ctx = &seeing},
+		&o->run);
 }
 
 static void outcome_release(struct outcome *o)
 {
-	buf_release(&o->why);
-	buf_release(&o->findings);
+	try_release(&o->run);
 	buf_release(&o->fresh_words);
 }
 
@@ -227,7 +149,7 @@ static void keep(struct explorer *x, const struct sequence *s, struct span text,
 		return;
 	buf_add_span(&out, text);
 	while (words.len) {
-		struct span word = field(&words, '\n');
+		struct span word = try_field(&words, '\n');
 
 		buf_printf(&out, "# new: %.*s\n", SPAN_ARG(word));
 	}
@@ -255,7 +177,7 @@ static bool read_folder(struct explorer *x, struct err *err)
 		if (!file_read(path, SEEN_MAX, &text, err))
 			return false;
 		for (rest = buf_span(&text); rest.len;)
-			strtab_add(&x->seen, field(&rest, '\n'));
+			strtab_add(&x->seen, try_field(&rest, '\n'));
 		buf_release(&text);
 	}
 	path_of(x, path, "pool");
@@ -324,13 +246,13 @@ static const char *severity_word(struct span word)
 
 static bool has_finding(const struct outcome *o, const struct kind_of_finding *kind)
 {
-	struct span rest = buf_span(&o->findings);
+	struct span rest = buf_span(&o->run.findings);
 
 	while (rest.len) {
-		struct span line = field(&rest, '\n'), severity = field(&line, '\t'), class = field(&line, '\t');
+		struct span line = try_field(&rest, '\n'), severity = try_field(&line, '\t'), class = try_field(&line, '\t');
 
 		(void)class;
-		if (span_eq_str(severity, kind->severity) && span_eq_str(field(&line, '\t'), kind->key))
+		if (span_eq_str(severity, kind->severity) && span_eq_str(try_field(&line, '\t'), kind->key))
 			return true;
 	}
 	return false;
@@ -351,8 +273,8 @@ static void repeat(struct explorer *x, const struct sequence *s, struct kind_of_
 		sequence_print(x->options->base, s, random_below(&x->random, 1000000), &text);
 		if (ops_parse(&ops, buf_span(&text), "sequence", NULL, &err)) {
 			run_once(x, &ops, trace, &o);
-			kind->of += o.done;
-			kind->repeated += o.done && has_finding(&o, kind);
+			kind->of += o.run.done;
+			kind->repeated += o.run.done && has_finding(&o, kind);
 			outcome_release(&o);
 			ops_release(&ops);
 		}
@@ -388,11 +310,11 @@ static void write_finding(struct explorer *x, const struct kind_of_finding *kind
 
 static void take_findings(struct explorer *x, const struct outcome *o, const struct sequence *s, struct span text, const char *trace)
 {
-	struct span rest = buf_span(&o->findings);
+	struct span rest = buf_span(&o->run.findings);
 	const char *left = trace; /* the trace goes to the first that is new */
 
 	while (rest.len) {
-		struct span line = field(&rest, '\n'), severity = field(&line, '\t'), class = field(&line, '\t'), key = field(&line, '\t');
+		struct span line = try_field(&rest, '\n'), severity = try_field(&line, '\t'), class = try_field(&line, '\t'), key = try_field(&line, '\t');
 		struct kind_of_finding *kind;
 		struct buf told = BUF_INIT;
 		bool fresh;
@@ -440,12 +362,12 @@ static void tell_try(struct explorer *x, const struct sequence *s, const struct 
 	struct buf out = BUF_INIT;
 
 	buf_printf(&out, "try %llu: ", (unsigned long long)x->report->tries);
-	if (o->stalled)
+	if (o->run.stalled)
 		buf_add_str(&out, "stalled, ");
-	if (o->done)
+	if (o->run.done)
 		buf_printf(&out, "%llu new", (unsigned long long)o->fresh);
 	else
-		buf_printf(&out, "failed: %s", o->why.len ? o->why.data : "");
+		buf_printf(&out, "failed: %s", o->run.why.len ? o->run.why.data : "");
 	buf_printf(&out, ", pool %zu, findings %u", x->pool_count, x->finding_count);
 	if (x->until != UINT64_MAX) {
 		buf_add_str(&out, ", left ");
@@ -476,19 +398,19 @@ static bool try_one(struct explorer *x, unsigned *failed_in_row, struct err *err
 	}
 	run_once(x, &ops, trace, &o);
 	x->report->tries++;
-	x->report->stalled += o.stalled;
-	x->report->failed += !o.done && !o.stalled;
-	*failed_in_row = o.done ? 0 : *failed_in_row + 1;
+	x->report->stalled += o.run.stalled;
+	x->report->failed += !o.run.done && !o.run.stalled;
+	*failed_in_row = o.run.done ? 0 : *failed_in_row + 1;
 	if (!stopped(x)) {
 		tell_try(x, &s, &o);
-		if (o.done && o.fresh)
+		if (o.run.done && o.fresh)
 			keep(x, &s, buf_span(&text), &o);
-		if (o.done)
+		if (o.run.done)
 			take_findings(x, &o, &s, buf_span(&text), trace);
 	}
-	if (o.skipped || *failed_in_row == FAILED_IN_ROW) {
-		x->report->skipped = o.skipped;
-		ok = err_set(err, ERR_SERVER, "%s%s", o.skipped ? "" : "no cluster could be driven: ", o.why.len ? o.why.data : "it stalled");
+	if (o.run.skipped || *failed_in_row == FAILED_IN_ROW) {
+		x->report->skipped = o.run.skipped;
+		ok = err_set(err, ERR_SERVER, "%s%s", o.run.skipped ? "" : "no cluster could be driven: ", o.run.why.len ? o.run.why.data : "it stalled");
 	}
 	unlink(trace);
 	outcome_release(&o);
@@ -516,24 +438,12 @@ static bool make_folder(const char *path, struct err *err)
 	return mkdir(path, 0777) == 0 || errno == EEXIST || err_set_errno(err, errno, "cannot make the folder %s", path);
 }
 
-static bool open_contract(struct explorer *x, struct err *err)
-{
-	/* What any cluster should keep, where nothing else is said. */
-	static const char strict[] = "contract strict\ncluster\nforbids lost-commit resurrected duplicate-apply divergent "
-				     "broken-constraint crash hang no-recovery\n";
-	const char *kind = x->options->base->kind.contract;
-
-	if (x->options->contract)
-		return contract_parse(&x->contract, span_str(x->options->contract), "--contract-file", err);
-	return kind ? contract_builtin(&x->contract, kind, err) : contract_parse(&x->contract, span_str(strict), "strict", err);
-}
-
 static bool prepare(struct explorer *x, struct err *err)
 {
 	const struct explore_options *o = x->options;
 	char path[PATH_ROOM];
 
-	if (!open_contract(x, err) || !make_folder(o->folder, err))
+	if (!try_contract(&x->contract, o->base, o->contract, err) || !make_folder(o->folder, err))
 		return false;
 	path_of(x, path, "pool");
 	if (!make_folder(path, err))
