@@ -835,24 +835,40 @@ static void judge_objects(struct adya *a)
 struct judging {
 	struct adya *a;
 	struct cycles *cycles;
+	bool timed; /* the graph is made without what real time tells */
+	bool found; /* the cycles were */
 };
 
-static void graph_part(void *data, unsigned part)
+static void draw(struct adya *a, bool timed)
 {
-	struct adya *a = ((const struct judging *)data)->a;
-
-	if (part > 0) {
-		judge_operations(a);
-		judge_objects(a);
-		return;
-	}
 	dependencies_build(&a->dependencies, a->history,
 		&(struct dependencies_options){.session = a->options->session,
 			.realtime = a->options->realtime,
+			.timed = timed,
 			.unseen = a->unseen_anywhere,
 			.others = a->other_writers,
 			.tests_max = a->options->tests_max,
 			.meter = a->options->meter});
+}
+
+static void find_cycles(const struct adya *a, struct cycles *cycles)
+{
+	cycles_find(cycles, &a->dependencies.graph,
+		&(struct cycles_options){.session = a->options->session,
+			.realtime = a->options->realtime,
+			.budget = a->options->budget});
+}
+
+static void graph_part(void *data, unsigned part)
+{
+	const struct judging *all = data;
+
+	if (part > 0) {
+		judge_operations(all->a);
+		judge_objects(all->a);
+	} else {
+		draw(all->a, all->timed);
+	}
 }
 
 static void judge_part(void *data, unsigned part)
@@ -860,13 +876,38 @@ static void judge_part(void *data, unsigned part)
 	const struct judging *all = data;
 	struct adya *a = all->a;
 
-	if (part > 0)
-		cycles_find(all->cycles, &a->dependencies.graph,
-			&(struct cycles_options){.session = a->options->session,
-				.realtime = a->options->realtime,
-				.budget = a->options->budget});
-	else
+	if (part == 0)
 		judge_snapshots(a);
+	else if (!all->found)
+		find_cycles(a, all->cycles);
+}
+
+/*
+ * Most edges follow from real time, and the number of those that predicates draw grows with that of the reads times that of the
+ * rows.  So explanations do without them at first (dependencies_options.timed).  Where all that holds in these also holds with the
+ * order of real time, the edges change nothing.  Else all are drawn.
+ */
+static bool can_be_timed(const struct adya *a)
+{
+	return a->options->realtime && !a->options->drawn && !a->options->contract->untimed && !a->other_writers &&
+	       !a->unseen_anywhere && !has_open_writes(a);
+}
+
+/* Decides the levels by the graph without what was left out.  False: that has to be drawn. */
+static bool decide_timed(struct adya *a, struct judging *judging, struct level_answers *answers)
+{
+	if (!a->dependencies.timed)
+		return true;
+	find_cycles(a, judging->cycles);
+	levels_decide(a, judging->cycles, true, answers);
+	judging->found = levels_bear_what_was_left_out(answers);
+	if (judging->found)
+		return true;
+	levels_release(answers);
+	cycles_release(judging->cycles);
+	dependencies_release(&a->dependencies);
+	*answers = (struct level_answers){.open = NULL};
+	return false;
 }
 
 /* Begins a phase.  False: an interruption wants no more of them. */
@@ -883,23 +924,26 @@ void adya_check(
 	struct adya a = {.history = history, .options = options, .verdict = verdict};
 	struct level_answers answers = {.open = NULL};
 	struct cycles cycles = {.cycles = NULL};
-	struct judging judging = {&a, &cycles};
+	struct judging judging = {.a = &a, .cycles = &cycles};
 	bool lacks_edges;
 
 	a.open = mem_zero(history->stmt_count, sizeof(*a.open));
 	read_writers(&a);
 	look_for_unseen(&a);
+	judging.timed = can_be_timed(&a);
 	parallel_run(graph_part, &judging, 2);
 	meter_things(options->meter, "looking for cycles", 0, 0);
+	if (!a.dependencies.stopped && !decide_timed(&a, &judging, &answers))
+		draw(&a, false);
 	if (!a.dependencies.stopped)
 		parallel_run(judge_part, &judging, 2);
 	for (size_t i = 0; i < cycles.count; i++)
 		add_cycle(&a, &cycles.cycles[i], false);
 	if (goes_on(&a, "looking for cycles of each level"))
 		add_of_stronger_levels(&a, &cycles);
-	if (goes_on(&a, "trying explanations"))
+	if (goes_on(&a, "trying explanations") && !judging.found)
 		levels_decide(&a, &cycles, !has_open_writes(&a), &answers);
-	else
+	else if (!judging.found)
 		memcpy(answers.levels, cycles.levels, sizeof(answers.levels));
 	if ((a.dependencies.undecided[UNDECIDED_INEXACT] || a.dependencies.left_to_others) &&
 		goes_on(&a, "looking for suspicions"))

@@ -239,6 +239,8 @@ void dependencies_build(struct dependencies *out, const struct history *history,
 	b->inexact = options->inexact;
 	b->unseen = options->unseen;
 	b->others = options->others;
+	b->timed = options->timed;
+	out->timed = options->timed ? history : NULL;
 	b->meter = options->meter;
 	b->tests_left = options->tests_max ? options->tests_max : PREDICATE_TESTS_DEFAULT;
 	out->node_of = mem_realloc(NULL, history->txn_count, sizeof(*out->node_of));

@@ -42,6 +42,7 @@ struct dependencies {
 	uint8_t *open; /* by statement: enum undecided + 1; NULL: none */
 	/* Reads that may have met one of several versions: for those the explanation chooses one. */
 	struct explanation explanation;
+	const struct history *timed; /* as dependencies_options.timed says; NULL */
 	/* Certain edges that were left to the explanation, as sessions that were not recorded may have
 	 * deleted rows. */
 	uint64_t left_to_others;
@@ -55,6 +56,12 @@ struct dependencies {
 struct dependencies_options {
 	bool session, realtime; /* edges of these orders too */
 	bool inexact;           /* reads of items that are not exact draw edges as well */
+	/*
+	 * Explanations lack the edges that lead from a transaction to one that began after it had ended, and the reads that
+	 * have no others: those of rows that no transaction wrote beside the reader.  What holds with the edges of real time
+	 * holds with these as well, as it follows from them.  What holds without real time may not.
+	 */
+	bool timed;
 	bool unseen;            /* any table may have versions that are not in the history */
 	bool others;            /* sessions that were not recorded may have deleted rows */
 	uint64_t tests_max;     /* (predicate, version) tests in all; 0: the default */

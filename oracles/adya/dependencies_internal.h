@@ -32,7 +32,7 @@ struct dependency_builder {
 	struct multi_table *multi_table; /* NULL: no predicate over several tables was met yet */
 	bool is_multi_table;       /* ... and the current one is one */
 	uint64_t tests_left;
-	bool inexact, unseen, others;
+	bool inexact, unseen, others, timed;
 	const struct meter *meter;
 	uint32_t *writer_of; /* by table: the only transaction that wrote it; NONE, SEVERAL */
 	uint32_t *objects_of, *objects_head; /* objects by table */

@@ -890,6 +890,19 @@ void explanation_unpin(struct dependencies *d)
 	}
 }
 
+/* Does the edge follow from the order in real time, as add_realtime_edges() draws it?  Nodes beyond the transactions are that
+ * order itself. */
+static bool follows_from_time(const struct dependencies *d, uint32_t from, uint32_t to)
+{
+	const struct history_txn *a, *b;
+
+	if (!d->timed || from >= d->graph.txn_count || to >= d->graph.txn_count)
+		return false;
+	a = &d->timed->txns[d->txn_of[from]];
+	b = &d->timed->txns[d->txn_of[to]];
+	return a->outcome == TXN_COMMITTED && a->end_seq < b->begin_seq;
+}
+
 void explanation_graph(const struct dependencies *d, struct graph *out)
 {
 	const struct graph *g = &d->graph;
@@ -898,14 +911,17 @@ void explanation_graph(const struct dependencies *d, struct graph *out)
 	graph_builder_init(&builder, g->txn_count);
 	builder.node_count = g->node_count;
 	for (uint32_t v = 0; v < g->node_count; v++) {
-		for (uint32_t e = g->head[v]; e < g->head[v + 1]; e++)
-			graph_builder_add(&builder, v, g->to[e], (enum graph_kind)g->kind[e], g->detail[e]);
+		for (uint32_t e = g->head[v]; e < g->head[v + 1]; e++) {
+			if (g->kind[e] == GRAPH_SESSION || !follows_from_time(d, v, g->to[e]))
+				graph_builder_add(&builder, v, g->to[e], (enum graph_kind)g->kind[e], g->detail[e]);
+		}
 	}
 	for (size_t i = 0; i < d->explanation.edge_count; i++) {
 		const struct chosen_edge *edge = &d->explanation.edges[i];
 
-		graph_builder_add(&builder, edge->from, edge->to, (enum graph_kind)edge->kind,
-			EXPLANATION_CHOSEN | (uint32_t)i);
+		if (!follows_from_time(d, edge->from, edge->to))
+			graph_builder_add(&builder, edge->from, edge->to, (enum graph_kind)edge->kind,
+				EXPLANATION_CHOSEN | (uint32_t)i);
 	}
 	graph_build(out, &builder);
 }

@@ -88,7 +88,8 @@ void explanation_unpin(struct dependencies *dependencies);
 /* In the details of explanation_graph(): the rest is the number of a chosen edge. */
 #define EXPLANATION_CHOSEN (UINT32_C(1) << 31)
 
-/* The certain edges of the dependencies and the chosen ones. */
+/* The certain edges of the dependencies and the chosen ones; with dependencies_options.timed those that do not follow from real
+ * time, and that order. */
 void explanation_graph(const struct dependencies *dependencies, struct graph *out);
 
 #endif

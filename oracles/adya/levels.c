@@ -68,6 +68,40 @@ uint32_t *cut_level(const struct adya *a, const struct graph *graph, uint8_t lev
 	return origin;
 }
 
+/* Those of all levels that there are. */
+static unsigned all_promised(const struct adya *a)
+{
+	unsigned levels = 0, promised = 0;
+
+	for (uint32_t v = 0; v < a->dependencies.graph.txn_count; v++)
+		levels |= 1u << a->history->txns[a->dependencies.txn_of[v]].level;
+	for (uint8_t level = 0; levels >> level; level++)
+		promised |= levels >> level & 1 ? promised_levels(a, level) : 0;
+	return promised;
+}
+
+static void find_explained(const struct adya *a, const struct graph *graph, struct cycles *cycles)
+{
+	cycles_find(cycles, graph,
+		&(struct cycles_options){.session = a->options->session,
+			.realtime = a->options->realtime,
+			.budget = WITNESS_BUDGET});
+}
+
+/* Does what is promised hold with the edges of real time? */
+static bool keeps_promises_in_time(const struct adya *a, const struct graph *explained)
+{
+	unsigned promised = all_promised(a);
+	struct cycles cycles;
+	bool keeps = true;
+
+	find_explained(a, explained, &cycles);
+	for (int level = 0; level < CYCLE_LEVEL_COUNT; level++)
+		keeps &= !(promised >> level & 1) || cycles.levels[CYCLE_REALTIME][level] == LEVEL_HOLDS;
+	cycles_release(&cycles);
+	return keeps;
+}
+
 /* The levels that a cycle refutes (bits of enum cycle_level): the weakest, and all above.  One with a single rw edge, or
  * with none next to another, refutes PL-2.99 only if they are item edges. */
 static unsigned refuted_levels(const struct cycle *cycle)
@@ -253,6 +287,8 @@ static void search_contract(struct adya *a, const struct cycles *certain, uint64
 		explanation_graph(d, &graph);
 		memset(open, 0, a->history->stmt_count * sizeof(*open));
 		count = judge_contract(a, &graph, certain, open);
+		if (count < least && d->timed && !keeps_promises_in_time(a, &graph))
+			count = least;
 		graph_release(&graph);
 		if (count < least) {
 			least = count;
@@ -314,14 +350,6 @@ static bool try_others(struct adya *a, const struct level_answers *out, const st
 	return changed;
 }
 
-static void find_explained(const struct adya *a, const struct graph *graph, struct cycles *cycles)
-{
-	cycles_find(cycles, graph,
-		&(struct cycles_options){.session = a->options->session,
-			.realtime = a->options->realtime,
-			.budget = WITNESS_BUDGET});
-}
-
 static void hold_nothing(struct level_answers *out)
 {
 	for (int order = 0; order < CYCLE_ORDER_COUNT; order++)
@@ -362,17 +390,31 @@ void levels_decide(struct adya *a, const struct cycles *certain, bool can_hold, 
 
 	*out = (struct level_answers){.open = NULL};
 	memcpy(out->levels, certain->levels, sizeof(out->levels));
-	if (!e->edge_count && !e->unsteady)
+	if (!e->edge_count && !e->unsteady) {
+		out->timed_promises = a->dependencies.timed && keeps_promises_in_time(a, &a->dependencies.graph);
 		return;
+	}
 	hold_nothing(out);
 	explanation_graph(&a->dependencies, &graph);
 	out->open = mem_zero(a->history->stmt_count, sizeof(*out->open));
 	open = judge_contract(a, &graph, certain, out->open);
+	out->timed_promises = a->dependencies.timed && keeps_promises_in_time(a, &graph);
 	if (can_hold)
 		try_explanations(a, &graph, out);
 	graph_release(&graph);
 	if (open)
 		search_contract(a, certain, open, out);
+}
+
+bool levels_bear_what_was_left_out(const struct level_answers *answers)
+{
+	bool bears = answers->timed_promises;
+
+	for (int order = 0; order < CYCLE_ORDER_COUNT; order++)
+		for (int level = 0; level < CYCLE_LEVEL_COUNT; level++)
+			bears &= answers->levels[order][level] != LEVEL_HOLDS ||
+				 answers->levels[CYCLE_REALTIME][level] == LEVEL_HOLDS;
+	return bears;
 }
 
 void levels_release(struct level_answers *answers)

@@ -73,9 +73,41 @@ void look_run(struct dependency_builder *b, const struct look *look, uint32_t pl
 	b->tests_left -= cost < b->tests_left ? cost : b->tests_left;
 }
 
+/* May versions that the history does not have be what was seen: a deletion, mostly? */
+static bool may_be_unrecorded(const struct dependency_builder *b, const struct look *look)
+{
+	return look->absent && (b->unseen || b->history->tables[look->p->table].unseen_writes ||
+				       (b->touched && b->touched[look->object]));
+}
+
+/* Did no transaction that wrote the object run beside the reader, and may the version that was current then be what the predicate
+ * met? */
+static bool is_told_by_time(struct dependency_builder *b, const struct look *look)
+{
+	const struct chain *chain = look->chain;
+	const struct history_txn *t = &b->history->txns[b->out->txn_of[look->node]];
+	uint32_t begin = t->begin_seq, end = t->outcome == TXN_COMMITTED ? t->end_seq : HISTORY_NONE, place;
+
+	if (!chain || may_be_unrecorded(b, look) || (chain->hidden_begun <= end && chain->hidden_ended >= begin))
+		return false;
+	if (look->absent)
+		place = FIRST_WHERE(i, 0, chain->count, chain->ended[i] >= begin) - 1;
+	else
+		place = b->history->versions[look->seen].position;
+	if (place >= chain->count || chain->ended[place] >= begin || chain->begun[place + 1] <= end)
+		return false;
+	if (!look->absent)
+		return true;
+	if (chain->rows[place].state == MATCH_ROW_ABSENT)
+		return place > 0 || !chain->born;
+	return !(look->p->flags & HISTORY_PREDICATE_SET) && look_test(b, look, place) == MATCH_NO;
+}
+
 /* Leaves to the explanation which version of the object the predicate met. */
 static void leave_open(struct dependency_builder *b, const struct look *look, enum meeting_kind kind)
 {
+	if (b->timed && kind != MEETING_UNLISTED && is_told_by_time(b, look))
+		return;
 	explanation_add(&b->out->explanation,
 		&(struct meeting){.op = look->op, .object = look->object, .kind = kind});
 }
@@ -374,13 +406,6 @@ static bool add_own(struct dependency_builder *b, struct look *look)
 	return add_from_version(b, look, own);
 }
 
-/* May versions that the history does not have be what was seen: a deletion, mostly? */
-static bool may_be_unrecorded(const struct dependency_builder *b, const struct look *look)
-{
-	return look->absent && (b->unseen || b->history->tables[look->p->table].unseen_writes ||
-				       (b->touched && b->touched[look->object]));
-}
-
 static bool add_not_returned(struct dependency_builder *b, struct look *look)
 {
 	const struct history *h = b->history;
@@ -407,6 +432,12 @@ static void add_object(struct dependency_builder *b, uint32_t op, uint32_t node,
 	size_t before = b->out->explanation.meeting_count;
 	bool decided;
 
+	/* Of a row that the initial ones do not have, nothing that it may have seen came certainly after another version: it may
+	 * have seen it unborn.  What is certain is at most that later versions came after the read, which time tells as well. */
+	if (kind == MEETING_NOT_RETURNED && b->timed && look.chain && !look.chain->born && is_told_by_time(b, &look)) {
+		b->out->decided++;
+		return;
+	}
 	if (unlisted)
 		decided = !may_be_unrecorded(b, &look) && add_unlisted(b, &look);
 	else if (!look.absent)

@@ -71,6 +71,52 @@ static void prefetch_versions(const struct history *h, const struct history_obje
 	}
 }
 
+static uint32_t end_of_writer(const struct history *h, uint32_t version)
+{
+	const struct history_version *v = &h->versions[version];
+
+	if (v->txn == HISTORY_NONE)
+		return v->flags & HISTORY_VERSION_UNWRITTEN ? HISTORY_NONE : 0;
+	return h->txns[v->txn].outcome == TXN_UNKNOWN ? HISTORY_NONE : h->txns[v->txn].end_seq;
+}
+
+static uint32_t begin_of_writer(const struct history *h, uint32_t version)
+{
+	uint32_t txn = h->versions[version].txn;
+
+	return txn == HISTORY_NONE ? 0 : h->txns[txn].begin_seq;
+}
+
+static void set_times(struct chains *chains, const struct history_object *o, struct chain *chain)
+{
+	const struct history *h = chains->history;
+	uint32_t *ended = arena_alloc(&chains->arena, (o->installed_count + 1) * sizeof(*ended));
+	uint32_t *begun = arena_alloc(&chains->arena, (o->installed_count + 1) * sizeof(*begun));
+	uint32_t last = 0, first = HISTORY_NONE;
+
+	for (uint32_t i = 0; i < o->installed_count; i++) {
+		uint32_t end = end_of_writer(h, chain->order[i]);
+
+		ended[i] = last = end > last ? end : last;
+	}
+	begun[o->installed_count] = first;
+	for (uint32_t i = o->installed_count; i-- > 0;) {
+		uint32_t begin = begin_of_writer(h, chain->order[i]);
+
+		begun[i] = first = begin < first ? begin : first;
+	}
+	chain->ended = ended;
+	chain->begun = begun;
+	for (uint32_t i = o->installed_count; i < o->order_count; i++) {
+		uint32_t end = end_of_writer(h, chain->order[i]), begin = begin_of_writer(h, chain->order[i]);
+
+		if (end > chain->hidden_ended)
+			chain->hidden_ended = end;
+		if (begin < chain->hidden_begun)
+			chain->hidden_begun = begin;
+	}
+}
+
 const struct chain *chains_make(struct chains *chains, uint32_t object)
 {
 	const struct history *h = chains->history;
@@ -86,6 +132,7 @@ const struct chain *chains_make(struct chains *chains, uint32_t object)
 		.count = o->installed_count,
 		.only_absent = only_absent_version(h, o),
 		.hidden_seq = HISTORY_NONE,
+		.hidden_begun = HISTORY_NONE,
 		.born = object_was_there(h, o),
 	};
 	prefetch_versions(h, o);
@@ -99,6 +146,7 @@ const struct chain *chains_make(struct chains *chains, uint32_t object)
 		if (version_is_absent(h, chain->order[i]) && seq < chain->hidden_seq)
 			chain->hidden_seq = seq;
 	}
+	set_times(chains, o, chain);
 	chains->of[object] = chain;
 	return chain;
 }

@@ -24,6 +24,11 @@ struct chain {
 	 * there are none. */
 	uint32_t hidden_seq;
 	bool born; /* the initial rows have it, so no read saw it unborn */
+	/* Real time, of the transactions that wrote the versions.  By position: when the last of those up to it had ended, and
+	 * when the first of those from it on began; HISTORY_NONE: not known to have ended. */
+	const uint32_t *ended, *begun;
+	/* ... of those of which no version was installed: when the last had ended, and when the first began. */
+	uint32_t hidden_ended, hidden_begun;
 };
 
 struct chains {
