@@ -281,6 +281,25 @@ static bool last_operation_failed(const struct sync *s)
 	return failed;
 }
 
+/* When the node was last well, as far as its states were told; else `otherwise`. */
+static uint64_t not_well_since(const struct sync *s, uint32_t node, uint64_t otherwise)
+{
+	uint64_t since = otherwise;
+	bool well = false;
+
+	for (size_t i = 0; i < s->life->event_count; i++) {
+		const struct life_event *e = &s->life->events[i];
+		struct span ready = life_data(e->data, "ready");
+
+		if (e->node != node || !is(e->what, "state") || !ready.len)
+			continue;
+		if (well && !is(ready, "yes"))
+			since = e->at;
+		well = is(ready, "yes");
+	}
+	return since < otherwise ? since : otherwise;
+}
+
 static void check_recovery(struct sync *s)
 {
 	uint64_t limit = s->options->hang_ns ? s->options->hang_ns : SYNC_HANG_S * second, missing = 0;
@@ -309,6 +328,9 @@ static void check_recovery(struct sync *s)
 		(ready * 2 > told_of || (expected == told_of && (running * 2 > told_of || last_operation_failed(s))))) {
 		struct told told = {.class = CLASS_NO_RECOVERY, .nodes = missing, .from_at = point->first_at, .to_at = point->last_at};
 
+		for (uint32_t n = 0; n < s->life->node_count; n++)
+			if (missing >> n & 1)
+				told.from_at = not_well_since(s, n, told.from_at);
 		buf_printf(&text, "At %.*s, ", SPAN_ARG(point->name));
 		buf_printf(&text, ready ? "%u of %u nodes were well" : "none of the nodes was well", ready, told_of);
 		buf_add_str(&text, ", and these had not come back after ");

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """isorec cluster explore and replay, on a toy cluster."""
+import contextlib
 import glob
 import os
 import re
@@ -146,6 +147,26 @@ def test_an_interruption():
     said, _ = exploring.communicate(timeout=60)
     assert exploring.returncode == 3 and "interrupted" in said, said
     assert not folder.left()
+
+
+def test_a_kill():
+    """The run that is under way ends with isorec, and its servers with it."""
+    folder = Folder("look", "sql select 1", "at 60s look n1\n")
+    exploring = subprocess.Popen([ISOREC, "cluster", "explore", folder.path("toy.ops"), "-o", folder.path("out")],
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=folder.environment)
+    until = time.monotonic() + 60
+    while not os.path.exists(folder.path("out", "try.itr")) or os.path.getsize(folder.path("out", "try.itr")) < 20000:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    with open("/proc/%d/task/%d/children" % (exploring.pid, exploring.pid), encoding="ascii") as children:
+        [child] = children.read().split()
+    exploring.kill()
+    exploring.wait()
+    assert not folder.left()
+    # Gone, or dead and not yet waited for.
+    with contextlib.suppress(FileNotFoundError):
+        with open("/proc/%s/stat" % child, encoding="ascii") as stat:
+            assert stat.read().rpartition(")")[2].split()[0] == "Z"
 
 
 def test_wrong_use():

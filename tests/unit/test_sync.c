@@ -706,6 +706,34 @@ START_TEST(recovery_is_judged)
 }
 END_TEST
 
+/* The phase is that in which the node was lost, long before the point. */
+START_TEST(recovery_has_its_phase)
+{
+	struct made m = {0};
+	struct row parent = {1, 0, 10};
+	struct judged j;
+
+	begin(&m, "RESTRICT");
+	POINT(&m, "start", {1, 0, 10});
+	EVENT(&m, "n3", "state", "reachable; state Synced", 0, {"state", "Synced"}, {"ready", "yes"});
+	EVENT(&m, "n3", "operation", "address n3 begins", 0, {"name", "address"}, {"phase", "begin"}, {"nodes", "n3"});
+	EVENT(&m, "n3", "state", "reachable; state Donor", 0, {"state", "Donor"}, {"ready", "no"});
+	EVENT(&m, "n3", "operation", "address n3", m.at, {"name", "address"}, {"phase", "end"}, {"nodes", "n3"}, {"result", "done"});
+	m.at += 60 * second;
+	for (int n = 0; n < 2; n++) {
+		rows(&m, n ? "n2" : "n1", "end", PARENT, &parent, 1, NULL);
+		rows(&m, n ? "n2" : "n1", "end", CHILD, NULL, 0, NULL);
+		look(&m, n ? "n2" : "n1", "end", "7", "yes", "60000");
+	}
+	EVENT(&m, "n3", "point", "end", 0, {"state", "Donor"}, {"ready", "no"}, {"expected", "yes"}, {"waited_ms", "60000"},
+		{"unread", "no answer"});
+	judge_by(&m, &j, NULL);
+	ck_assert(memmem(the_finding(&j, CLASS_NO_RECOVERY)->place->phase.ptr, the_finding(&j, CLASS_NO_RECOVERY)->place->phase.len,
+		"address n3", strlen("address n3")));
+	judged_release(&j);
+}
+END_TEST
+
 /* None is well: they should be where most of them run, or where an operation for that failed. */
 START_TEST(recovery_of_all_is_judged)
 {
@@ -926,5 +954,5 @@ UNIT_MAIN("sync", a_lost_insert_is_found, an_insert_of_unknown_outcome_may_be_go
 	an_aborted_delete_explains_nothing, an_earlier_delete_explains_nothing, a_cascade_explains_it, what_cannot_be_followed_is_undecided,
 	a_lost_update_is_found, sums_are_bounded, an_aborted_insert_that_is_there_is_found, an_aborted_update_that_is_there_is_found,
 	nodes_that_differ_are_found, at_different_positions_it_is_a_suspicion, definitions_are_compared, orphans_are_found, exits_are_judged,
-	hangs_are_judged, recovery_is_judged, recovery_of_all_is_judged, what_the_engine_documents_is_said, without_a_point_nothing_is_decided,
+	hangs_are_judged, recovery_is_judged, recovery_has_its_phase, recovery_of_all_is_judged, what_the_engine_documents_is_said, without_a_point_nothing_is_decided,
 	what_comes_after_the_last_point_is_undecided, random_executions_have_no_findings, what_is_planted_is_found)

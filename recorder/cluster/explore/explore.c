@@ -264,7 +264,7 @@ static void repeat(struct explorer *x, const struct sequence *s, struct kind_of_
 	char trace[PATH_ROOM];
 
 	path_of(x, trace, "again.itr");
-	for (uint64_t i = 0; i < x->options->repeats && !stopped(x); i++) {
+	for (uint64_t i = 0; i < x->options->repeats && !stopped(x) && clock_mono_ns() < x->until; i++) {
 		struct buf text = BUF_INIT;
 		struct outcome o;
 		struct ops ops;

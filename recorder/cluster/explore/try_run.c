@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -90,7 +92,7 @@ void try_run(const struct try_options *options, struct try_outcome *o)
 					.stop = options->stop},
 		.contract = options->contract};
 	int pipes[2];
-	pid_t child;
+	pid_t child, parent = getpid();
 
 	*o = (struct try_outcome){.why = BUF_INIT, .findings = BUF_INIT};
 	if (pipe2(pipes, O_CLOEXEC) != 0) {
@@ -99,6 +101,10 @@ void try_run(const struct try_options *options, struct try_outcome *o)
 	}
 	child = fork();
 	if (child == 0) {
+		/* However this process ends, the run and its servers end with it. */
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != parent)
+			_exit(1);
 		close(pipes[0]);
 		run.to = pipes[1];
 		judge_run_and_exit(&run);
