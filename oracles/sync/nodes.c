@@ -164,10 +164,11 @@ static void check_crashes(struct sync *s)
 static bool was_well(const struct sync *s, uint32_t node, uint64_t from, uint64_t to)
 {
 	bool galera = false, group = false, primary = false, synced = false, online = false, reachable = false;
+	bool driven = false, ready = false;
 
 	for (size_t i = 0; i < s->life->event_count; i++) {
 		const struct life_event *e = &s->life->events[i];
-		struct span status, state, member;
+		struct span status, state, member, said;
 		bool well;
 
 		if (e->node != node || !is(e->what, "state"))
@@ -177,6 +178,7 @@ static bool was_well(const struct sync *s, uint32_t node, uint64_t from, uint64_
 		status = life_data(e->data, "wsrep_cluster_status");
 		state = life_data(e->data, "wsrep_local_state_comment");
 		member = life_data(e->data, "member_state");
+		said = life_data(e->data, "ready");
 		if (span_starts(e->detail, "unreachable"))
 			reachable = primary = synced = online = false;
 		else
@@ -189,14 +191,51 @@ static bool was_well(const struct sync *s, uint32_t node, uint64_t from, uint64_
 			synced = is(state, "Synced");
 		if (member.ptr)
 			online = is(member, "ONLINE");
-		well = reachable && (!galera || (primary && synced)) && (!group || online);
+		if (said.ptr) {
+			driven = true;
+			ready = is(said, "yes");
+		}
+		/* The driver asks each time; a poll tells changes, and may miss one while a node is away. */
+		well = driven ? ready : reachable && (!galera || (primary && synced)) && (!group || online);
 		if (e->at >= from && !well)
 			return false;
 	}
+	if (driven)
+		return ready;
 	return reachable && (galera || group) && (!galera || (primary && synced)) && (!group || online);
 }
 
-/* The longest part of the time in which no operation was under way, or just over. */
+static bool is_link_up(const struct life_event *e)
+{
+	return is(life_data(e->data, "state"), "up") || is(life_data(e->data, "state"), "over");
+}
+
+/* The event ends a time in which the cluster was busy with something: an operation, or links that were changed. */
+static bool ends_work(const struct sync *s, size_t at, uint64_t *first)
+{
+	const struct life_event *e = &s->life->events[at];
+	bool found = false;
+
+	*first = e->begin ? e->begin : e->at;
+	if (is_ending(e))
+		return true;
+	if (!is(e->what, "link") || !is_link_up(e))
+		return false;
+	for (size_t i = at; i-- > 0;) {
+		const struct life_event *b = &s->life->events[i];
+
+		if (!is(b->what, "link") || !span_eq(life_data(b->data, "from"), life_data(e->data, "from")) ||
+			!span_eq(life_data(b->data, "to"), life_data(e->data, "to")))
+			continue;
+		if (is_link_up(b))
+			break;
+		*first = b->at;
+		found = true;
+	}
+	return found;
+}
+
+/* The longest part of the time in which no operation was under way, or just over, and no link was changed. */
 static void longest_quiet(const struct sync *s, uint64_t *from, uint64_t *to)
 {
 	uint64_t begin = *from, best_from = *from, best_to = *from;
@@ -206,9 +245,9 @@ static void longest_quiet(const struct sync *s, uint64_t *from, uint64_t *to)
 
 		for (size_t i = 0; i < s->life->event_count; i++) {
 			const struct life_event *e = &s->life->events[i];
-			uint64_t first = e->begin ? e->begin : e->at, last = e->at + OPERATION_AFTER_S * second;
+			uint64_t first, last = e->at + OPERATION_AFTER_S * second;
 
-			if (!is_ending(e) || last <= begin || first >= next)
+			if (!ends_work(s, i, &first) || last <= begin || first >= next)
 				continue;
 			next = first > begin ? first : begin;
 			after = last;

@@ -645,7 +645,7 @@ END_TEST
 
 /* ---- hang ---- */
 
-enum twin { HANG, HANG_OPERATION, HANG_GOES_ON, HANG_BAD_STATE, HANG_SHORT, HANG_LOCK, HANG_TWINS };
+enum twin { HANG, HANG_OPERATION, HANG_GOES_ON, HANG_BAD_STATE, HANG_SHORT, HANG_LOCK, HANG_LINK, HANG_NOT_READY, HANG_READY, HANG_TWINS };
 
 START_TEST(hangs_are_judged)
 {
@@ -656,19 +656,29 @@ START_TEST(hangs_are_judged)
 		begin(&m, "RESTRICT");
 		EVENT(&m, "n1", "state", "reachable", 0, {"wsrep_cluster_status", twin == HANG_BAD_STATE ? "non-Primary" : "Primary"},
 			{"wsrep_local_state_comment", "Synced"});
+		/* What the driver says counts, whatever a poll saw before. */
+		if (twin == HANG_NOT_READY || twin == HANG_READY) {
+			EVENT(&m, "n1", "state", "reachable", 0, {"wsrep_cluster_status", twin == HANG_READY ? "non-Primary" : "Primary"},
+				{"wsrep_local_state_comment", "Synced"});
+			EVENT(&m, "n1", "state", "reachable", 0, {"state", "Synced"}, {"ready", twin == HANG_READY ? "yes" : "no"});
+		}
 		POINT(&m, "start", {1, 0, 10});
 		sent = send_now(&m);
+		if (twin == HANG_LINK)
+			EVENT(&m, "n1", "link", "n1>n2 cut", 0, {"from", "n1"}, {"to", "n2"}, {"state", "cut"});
 		if (twin == HANG_OPERATION)
 			EVENT(&m, "", "operation", "kill n2", m.at, {"name", "kill"}, {"phase", "end"});
 		m.at += twin == HANG_SHORT ? 10 * second : 15 * second;
 		if (twin == HANG_OPERATION)
 			EVENT(&m, "", "operation", "start n2", m.at, {"name", "start"}, {"phase", "end"});
+		if (twin == HANG_LINK)
+			EVENT(&m, "n1", "link", "n1>n2 up", 0, {"from", "n1"}, {"to", "n2"}, {"state", "up"});
 		if (twin == HANG_GOES_ON)
 			does(&m, 1, "update parent set v = 10 where id = 1", TXN_COMMITTED);
 		m.at += twin == HANG_SHORT ? 5 * second : 15 * second;
 		answer(&m, 1, 0, "select 1", 0, twin == HANG_LOCK ? 1205 : 0, twin == HANG_LOCK ? 0 : STMT_NO_REPLY, sent);
 		POINT(&m, "end", {1, 0, 10});
-		if (twin == HANG)
+		if (twin == HANG || twin == HANG_READY)
 			expect(&m, CLASS_HANG, SEVERITY_VIOLATION, 0);
 		else
 			expect_nothing(&m, true);
