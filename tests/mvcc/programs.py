@@ -31,6 +31,8 @@ class Generator(schedules.Generator):
         self.functions = self.make_functions() if r.random() < 0.4 else []
         self.out = self.out_procedure() if r.random() < 0.5 else None
         self.temporary = r.random() < 0.5
+        self.refers = ", foreign key (x) references w (id)%s" % r.choice(("", " on delete cascade", " on delete set null")) \
+            if r.random() < 0.3 else ""
 
     def values(self, event, variables):
         rows = {"insert": ("new",), "update": ("new", "old"), "delete": ("old",)}[event] if event else ()
@@ -182,7 +184,7 @@ class Generator(schedules.Generator):
 
     def setup(self):
         out = super().setup()
-        out.append("create table lg(n int auto_increment primary key, t varchar(5), i int, x int) engine=innodb;")
+        out.append("create table lg(n int auto_increment primary key, t varchar(5), i int, x int%s) engine=innodb;" % self.refers)
         programs = self.triggers + [p[1] for p in self.procedures] + self.functions + ([self.out] if self.out else [])
         if programs:
             out += ["delimiter //"] + [p + "\n//" for p in programs] + ["delimiter ;"]

@@ -117,14 +117,21 @@ static bool is_linear(const struct sql_cte *t)
 	       plain_mentions(right->u.select.from, t->name) == 1;
 }
 
-/* Columns are what the start makes them; what goes round must fit (run_set_operation.c checks its length). */
-static bool same_shape(const struct eval_type *a, const struct eval_type *b)
+/* Is it a column of a table, or of what goes round, as it is? */
+static bool is_column(const struct eval_query *q, uint32_t i)
+{
+	return q->kind == QUERY_SELECT && q->items[i]->column;
+}
+
+/* Columns are what the start makes them; what goes round must fit (run_set_operation.c checks its length).  `columns`: both are
+ * columns as they are, so that an unsigned one cannot become less than 0. */
+static bool same_shape(const struct eval_type *a, const struct eval_type *b, bool columns)
 {
 	if (a->kind != b->kind || a->is_unsigned != b->is_unsigned || a->zerofill || a->hybrid)
 		return false;
 	switch (a->kind) {
 	case EVAL_T_INT:
-		return !a->is_unsigned;
+		return !a->is_unsigned || (columns && a->bytes == b->bytes);
 	case EVAL_T_DECIMAL:
 		return a->decimals == b->decimals;
 	case EVAL_T_STRING:
@@ -163,7 +170,9 @@ static struct eval_query *compile_recursive(
 	q->names = q->left->names;
 	q->types = q->left->types;
 	for (uint32_t i = 0; i < q->column_count; i++) {
-		if (recursive_column_refused(c, same_shape(&q->types[i], &q->right->types[i])))
+		bool columns = is_column(q->left, i) && is_column(q->right, i);
+
+		if (recursive_column_refused(c, same_shape(&q->types[i], &q->right->types[i], columns)))
 			return NULL;
 	}
 	q->outer_reach = q->left->outer_reach > q->right->outer_reach ? q->left->outer_reach

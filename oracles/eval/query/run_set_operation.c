@@ -125,6 +125,8 @@ static bool fits(const struct eval_type *type, const struct eval_value *v)
 
 	if (v->kind == EVAL_INT)
 		return v->i < (int64_t)1 << (bits - 1) && v->i >= -((int64_t)1 << (bits - 1));
+	if (v->kind == EVAL_UINT && type->is_unsigned)
+		return type->bytes >= 8 || v->u < (uint64_t)1 << 8u * type->bytes;
 	if (v->kind == EVAL_UINT)
 		return v->u < (uint64_t)1 << (bits - 1);
 	if (v->kind == EVAL_DECIMAL)
