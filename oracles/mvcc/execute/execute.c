@@ -937,13 +937,43 @@ static bool is_aborted(const struct mvcc *m)
 	return m->now.txn != STORE_NONE && m->store.txns[m->now.txn].state == STORE_ABORTED;
 }
 
+static bool execute_plan(struct mvcc *m)
+{
+	const struct plan *plan = m->now.plan;
+
+	return plan->procedure ? run_call(m) : plan->query ? run_query(m) : run_write(m);
+}
+
+/* A server that misses that a row has changed since the snapshot acts on what is there, as without snapshot isolation.
+ * True: that explains the answer. */
+static bool accept_missed_conflict(struct mvcc *m)
+{
+	struct store_txn *t = &m->store.txns[m->now.txn];
+	struct store_undo *undo = t->undo;
+	uint32_t undo_count = t->undo_count, noted = t->noted;
+	size_t notes = m->note_count;
+	bool fits;
+
+	m->now.engine = ENGINE_INNODB;
+	fits = execute_plan(m) && m->runs[m->now.stmt].verdict == STMT_DECIDED;
+	m->now.engine = ENGINE_INNODB_SI;
+	notes_drop(m, notes);
+	TRAIL_SET(&m->store.trail, TXN, t, noted, noted);
+	if (!fits)
+		store_rollback_to(&m->store, m->now.txn, undo, undo_count);
+	return fits;
+}
+
 /* The recorded answer stands, whatever we think of it. */
-static bool accept_answer(struct mvcc *m, bool open)
+static bool accept_answer(struct mvcc *m, const struct accepted *accepted)
 {
 	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now.stmt];
 
+	if (accepted->conflict && !accepted->open && !accepted->unrecorded && !m->search.uncertain &&
+		m->now.engine == ENGINE_INNODB_SI && accept_missed_conflict(m))
+		return true;
 	/* Where not every order was tried the rows may be as we think. */
-	for (uint32_t i = 0; m->unrecorded_writers && !m->search.uncertain && i < m->now.plan->table_count; i++)
+	for (uint32_t i = 0; accepted->unrecorded && !m->search.uncertain && i < m->now.plan->table_count; i++)
 		forget_table(m, &m->store.tables[m->now.plan->tables[i]],
 			REASON_UNRECORDED_MAY_HAVE_CHANGED);
 	if (m->now.plan->writes && (!stmt->in->record.error || plan_is_call(m->now.plan)))
@@ -951,9 +981,9 @@ static bool accept_answer(struct mvcc *m, bool open)
 	touch_tables(m);
 	if (m->search.uncertain)
 		set_verdict(m, STMT_UNDECIDED, REASON_MORE_ORDERS_THAN_TRIED);
-	else if (open)
+	else if (accepted->open)
 		set_verdict(m, STMT_UNDECIDED, REASON_ERROR_BY_OPTIMIZER);
-	else if (m->unrecorded_writers)
+	else if (accepted->unrecorded)
 		set_verdict(m, STMT_UNDECIDED, unrecorded_reason(m));
 	else
 		set_verdict(m, STMT_DECIDED, REASON_NONE);
@@ -1305,8 +1335,8 @@ bool execute(struct mvcc *m, uint32_t index)
 		return true;
 	judge_wait(m);
 	for (uint32_t i = 0; i < m->search.accepted_count; i++) {
-		if (m->search.accepted[i] == index)
-			return accept_answer(m, m->search.accepted_open[i]);
+		if (m->search.accepted[i].stmt == index)
+			return accept_answer(m, &m->search.accepted[i]);
 	}
 	if (concurrency_error(m, m->schedule->stmts[index].in->record.error, &ok))
 		return ok;
@@ -1322,7 +1352,7 @@ bool execute(struct mvcc *m, uint32_t index)
 		return true;
 	}
 	since = m->store.txns[m->now.txn].undo;
-	ok = plan->procedure ? run_call(m) : plan->query ? run_query(m) : run_write(m);
+	ok = execute_plan(m);
 	if (ok && m->runs[index].verdict == STMT_DECIDED)
 		ok = plan->query ? serializable_read_keep(m) : serializable_reads_stay(m, since);
 	if (ok && m->now.split)

@@ -1330,16 +1330,22 @@ static void accept_contradiction(struct mvcc *m)
 
 	m->search.accepted_count = 0;
 	do {
+		struct accepted *accepted = &m->search.accepted[m->search.accepted_count];
 		bool open = mismatch_is_open(m);
+		size_t notes;
 
+		CHECK(m->search.accepted_count < ARRAY_LEN(m->search.accepted));
 		m->search.uncertain = uncertain && (m->unrecorded_writers || !answer_is_impossible(m));
 		if (m->search.uncertain)
 			notes_drop(m, m->search.event_mark.notes);
+		notes = m->note_count;
 		if (!open)
 			note_mismatch(m);
-		CHECK(m->search.accepted_count < ARRAY_LEN(m->search.accepted));
-		m->search.accepted_open[m->search.accepted_count] = open;
-		m->search.accepted[m->search.accepted_count++] = m->search.mismatch.stmt;
+		*accepted = (struct accepted){.stmt = m->search.mismatch.stmt,
+			.open = open,
+			.unrecorded = m->note_count > notes ? m->notes[notes].by_unrecorded_writer : m->unrecorded_writers,
+			.conflict = m->search.mismatch.kind == MISMATCH_CONFLICT};
+		m->search.accepted_count++;
 		/* The contradiction is noted for good. */
 		m->search.event_mark.notes = m->note_count;
 		go_back(m, m->search.event, &m->search.event_mark);

@@ -103,8 +103,13 @@ struct search {
 	uint64_t work;         /* since the contradiction that is being explained */
 	uint64_t extra_work;   /* what contradictions before it had beyond WORK_MAX */
 	struct mismatch mismatch;
-	uint32_t accepted[ACCEPTED_MAX]; /* statements whose answer is a contradiction and is taken as it is */
-	bool accepted_open[ACCEPTED_MAX]; /* of those: whether it is one cannot be decided */
+	/* Statements whose answer is a contradiction and is taken as it is. */
+	struct accepted {
+		uint32_t stmt;
+		bool open;       /* whether it is one cannot be decided */
+		bool unrecorded; /* a session that was not recorded may explain it */
+		bool conflict;   /* error 1020 did not come */
+	} accepted[ACCEPTED_MAX];
 	uint32_t accepted_count;
 };
 

@@ -65,21 +65,25 @@ static bool is_there(const struct store_path *path, uint32_t at, const struct st
 	return false;
 }
 
+/* Under these values already, by the version before: most changes leave most columns as they are. */
+static bool has_same_values(struct store *store, const struct store_table *table, const struct store_path *path,
+	const struct eval_value *before, enum path_value kind, uint64_t hash)
+{
+	uint64_t other;
+
+	return before && hash_row(store, table, path, before, &other) == kind && (kind == PATH_ODD || other == hash);
+}
+
 static void add_to(struct store *store, const struct store_table *table, struct store_path *path,
-	struct store_record *record, const struct eval_value *image)
+	struct store_record *record, const struct eval_value *image, const struct eval_value *before)
 {
 	uint64_t hash;
+	enum path_value kind = hash_row(store, table, path, image, &hash);
 	uint32_t *first;
 
-	switch (hash_row(store, table, path, image, &hash)) {
-	case PATH_NULL:
+	if (kind == PATH_NULL || has_same_values(store, table, path, before, kind, hash))
 		return;
-	case PATH_ODD:
-		first = &path->odd;
-		break;
-	default:
-		first = map_at(&path->first, hash);
-	}
+	first = kind == PATH_ODD ? &path->odd : map_at(&path->first, hash);
 	if (is_there(path, *first, record))
 		return;
 	MEM_RESERVE(path->entries, path->entry_count + 1, path->entry_capacity);
@@ -88,10 +92,10 @@ static void add_to(struct store *store, const struct store_table *table, struct 
 }
 
 void store_path_add(struct store *store, struct store_table *table, struct store_record *record,
-	const struct eval_value *image)
+	const struct eval_value *image, const struct eval_value *before)
 {
 	for (uint32_t i = 0; i < table->path_count; i++)
-		add_to(store, table, &table->paths[i], record, image);
+		add_to(store, table, &table->paths[i], record, image, before);
 }
 
 struct store_path *store_path(struct store *store, struct store_table *table, const uint32_t *columns, uint32_t count)
@@ -113,22 +117,25 @@ struct store_path *store_path(struct store *store, struct store_table *table, co
 	for (uint32_t i = 0; i < table->count; i++) {
 		for (const struct store_version *v = table->records[i]->newest; v; v = v->previous) {
 			if (v->image)
-				add_to(store, table, path, table->records[i], v->image);
+				add_to(store, table, path, table->records[i], v->image, NULL);
 		}
 	}
 	return path;
 }
 
 /* The entries from `at` on that are kept, in their order, in the array that is made anew. */
-static uint32_t filter_list(struct store_path *path, const struct path_entry *old, uint32_t at,
+static uint32_t filter_list(struct store *store, struct store_path *path, const struct path_entry *old, uint32_t at,
 	bool (*keeps)(void *ctx, const struct store_path *path, const struct store_record *record, const uint64_t *hash),
 	void *ctx, const uint64_t *hash)
 {
 	uint32_t first = MAP_NONE, *link = &first;
 
+	store->lookups++;
 	for (; at != MAP_NONE; at = old[at].next) {
-		if (!keeps(ctx, path, old[at].record, hash))
+		/* Once is enough. */
+		if (old[at].record->seen == store->lookups || !keeps(ctx, path, old[at].record, hash))
 			continue;
+		old[at].record->seen = store->lookups;
 		path->entries[path->entry_count] = (struct path_entry){old[at].record, MAP_NONE};
 		*link = (uint32_t)path->entry_count;
 		link = &path->entries[path->entry_count++].next;
@@ -136,7 +143,7 @@ static uint32_t filter_list(struct store_path *path, const struct path_entry *ol
 	return first;
 }
 
-static void filter_path(struct store_path *path,
+static void filter_path(struct store *store, struct store_path *path,
 	bool (*keeps)(void *ctx, const struct store_path *path, const struct store_record *record, const uint64_t *hash),
 	void *ctx)
 {
@@ -153,21 +160,21 @@ static void filter_path(struct store_path *path,
 
 		if (slot->value == MAP_NONE)
 			continue;
-		first = filter_list(path, old, slot->value, keeps, ctx, &slot->key);
+		first = filter_list(store, path, old, slot->value, keeps, ctx, &slot->key);
 		if (first != MAP_NONE)
 			map_put(&path->first, slot->key, first);
 	}
-	path->odd = filter_list(path, old, path->odd, keeps, ctx, NULL);
+	path->odd = filter_list(store, path, old, path->odd, keeps, ctx, NULL);
 	map_release(&old_first);
 	free(old);
 }
 
-void store_paths_filter(struct store_table *table,
+void store_paths_filter(struct store *store, struct store_table *table,
 	bool (*keeps)(void *ctx, const struct store_path *path, const struct store_record *record, const uint64_t *hash),
 	void *ctx)
 {
 	for (uint32_t i = 0; i < table->path_count; i++)
-		filter_path(&table->paths[i], keeps, ctx);
+		filter_path(store, &table->paths[i], keeps, ctx);
 }
 
 void store_paths_release(struct store_table *table)

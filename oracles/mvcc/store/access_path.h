@@ -4,8 +4,8 @@
  * looks at few rows of a large table.
  *
  * A path has every record under the values of every version that it ever had, and those that were taken back as well,
- * but for what no transaction can meet any more (purge.h).  So a lookup gives all rows that can match, and some that do not: the caller tests them.  It is therefore nothing that the
- * trail would have to restore.  A path is made when a plan first asks for it.
+ * but for what no transaction can meet any more (purge.h).  So a lookup gives all rows that can match, and some that do
+ * not: the caller tests them.  It is therefore nothing that the trail would have to restore.  A path is made when a plan first asks for it.
  */
 #ifndef MVCC_STORE_ACCESS_PATH_H
 #define MVCC_STORE_ACCESS_PATH_H
@@ -39,14 +39,14 @@ struct store_path {
 /* The path by these columns, made where there is none yet; NULL: there are too many. */
 struct store_path *store_path(struct store *store, struct store_table *table, const uint32_t *columns, uint32_t count);
 void store_paths_release(struct store_table *table);
-/* Drops the entries that `keeps` says no to.  `hash` is of the values that the entry stands under; NULL: they cannot be
+/* Drops the entries that `keeps` says no to, and those that are there twice.  `hash` is of the values that the entry stands under; NULL: they cannot be
  * compared. */
-void store_paths_filter(struct store_table *table,
+void store_paths_filter(struct store *store, struct store_table *table,
 	bool (*keeps)(void *ctx, const struct store_path *path, const struct store_record *record, const uint64_t *hash),
 	void *ctx);
-/* The record has a version with this image. */
+/* The record has a version with this image, on one with the image `before`, which was added; NULL: there is none. */
 void store_path_add(struct store *store, struct store_table *table, struct store_record *record,
-	const struct eval_value *image);
+	const struct eval_value *image, const struct eval_value *before);
 /* Of the values of a row in the path's columns.  False: one is NULL, which equals nothing. */
 bool store_path_hash(struct store *store, const struct store_table *table, const struct store_path *path,
 	const struct eval_value *row, uint64_t *hash);

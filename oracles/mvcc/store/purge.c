@@ -136,7 +136,7 @@ static void add_all_versions(struct store *store, struct store_table *table)
 	for (uint32_t i = 0; i < table->count; i++) {
 		for (const struct store_version *v = table->records[i]->newest; v; v = v->previous) {
 			if (v->image)
-				store_path_add(store, table, table->records[i], v->image);
+				store_path_add(store, table, table->records[i], v->image, NULL);
 		}
 	}
 }
@@ -167,7 +167,7 @@ static void purge_table(struct store *store, struct store_table *table, const st
 		move_counts(store, table, old_count);
 		number_records(table);
 	}
-	store_paths_filter(table, is_wanted, &(struct filter){store, table, limits});
+	store_paths_filter(store, table, is_wanted, &(struct filter){store, table, limits});
 }
 
 void store_purge(struct store *store, const struct purge_limits *limits)

@@ -306,7 +306,7 @@ void store_write(struct store *store, uint32_t txn, uint32_t stmt, struct store_
 	touch_record(store, record);
 	store->tables[record->table].writes++;
 	if (image)
-		store_path_add(store, &store->tables[record->table], record, image);
+		store_path_add(store, &store->tables[record->table], record, image, on ? on->image : NULL);
 	if (txn) {
 		struct store_undo *undo = arena_alloc(&store->arena, sizeof(*undo));
 

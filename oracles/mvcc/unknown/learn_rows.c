@@ -127,7 +127,7 @@ static void clear_up(struct mvcc *m, struct store_record *record, struct store_v
 	TRAIL_SET(&m->store.trail, VERSION, v, image, image);
 	TRAIL_SET(&m->store.trail, VERSION, v, unknown, 0);
 	if (image)
-		store_path_add(&m->store, &m->store.tables[record->table], record, image);
+		store_path_add(&m->store, &m->store.tables[record->table], record, image, NULL);
 }
 
 /* Which column of the table each column of the answer is; false: not every one is there, and alone. */
