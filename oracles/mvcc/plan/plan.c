@@ -1137,11 +1137,12 @@ const struct plan *plan_settings(struct mvcc *m, const struct session_settings *
 const struct plan *plan_of(
 	struct mvcc *m, struct span text, const struct session_settings *settings)
 {
-	/* After each change of a definition plans are made anew. */
-	uint64_t hash = hash_bytes(text.ptr, text.len) ^ hash_u64(m->catalog.label_state);
+	struct plan_key key = key_of(m, text, settings);
+	/* After each change of a definition plans are made anew, and so they are of other temporary tables. */
+	uint64_t hash = hash_bytes(text.ptr, text.len) ^ hash_u64(m->catalog.label_state) ^
+			(key.temporary.len ? hash_bytes(key.temporary.ptr, key.temporary.len) : 0);
 	uint32_t *slot = map_at(&m->catalog.plans, hash);
 	struct plan *plan, *first = *slot == MAP_NONE ? NULL : m->catalog.plan_list[*slot];
-	struct plan_key key = key_of(m, text, settings);
 
 	for (plan = first; plan; plan = plan->next) {
 		if (same_key(&plan->key, &key))

@@ -172,6 +172,10 @@ static void purge_table(struct store *store, struct store_table *table, const st
 
 void store_purge(struct store *store, const struct purge_limits *limits)
 {
+	/* No table has had enough of them; and there may be many tables. */
+	if (store->writes < WRITES_MIN)
+		return;
+	store->writes = 0;
 	for (uint32_t i = 0; i < store->table_count && !store->keeps_all; i++) {
 		struct store_table *table = &store->tables[i];
 

@@ -305,6 +305,7 @@ void store_write(struct store *store, uint32_t txn, uint32_t stmt, struct store_
 	TRAIL_SET(&store->trail, RECORD, record, newest, version);
 	touch_record(store, record);
 	store->tables[record->table].writes++;
+	store->writes++;
 	if (image)
 		store_path_add(store, &store->tables[record->table], record, image, on ? on->image : NULL);
 	if (txn) {

@@ -319,6 +319,7 @@ struct store {
 	uint32_t settled; /* what was done before this event is never taken back */
 	uint32_t no_wait; /* no statement that is under way can have waited for a transaction that ended before this event */
 	uint32_t purges;  /* how often records got new numbers */
+	uint64_t writes; /* to all tables, since the last look for dead records */
 	bool keeps_all;   /* no record is put aside any more */
 	struct buf key; /* room for keys */
 };
