@@ -17,6 +17,7 @@ static const struct command *const commands[] = {
 	&reduce_command,
 	&replay_command,
 	&run_command,
+	&tap_command,
 	&unprepare_command,
 	NULL,
 };

@@ -194,6 +194,18 @@ void trace_producer_let_go(struct trace_producer *producer)
 	owner_unlock(producer);
 }
 
+void trace_producer_clock(struct trace_producer *producer, const uint64_t *clock)
+{
+	producer->clock = clock;
+}
+
+uint64_t trace_producer_now(const struct trace_producer *producer)
+{
+	if (LIKELY(!producer->clock))
+		return clock_mono_ns();
+	return *producer->clock ? *producer->clock : clock_wall_ns();
+}
+
 /* Takes the producer's lock and fills seq and at; the block to pack into, or NULL when the record
  * is not to be kept. */
 static struct buf *emit_begin(struct trace_producer *producer, uint64_t *seq, uint64_t *at)
@@ -210,7 +222,7 @@ static struct buf *emit_begin(struct trace_producer *producer, uint64_t *seq, ui
 	if (*seq > producer->last_seq)
 		producer->last_seq = *seq;
 	if (!*at)
-		*at = clock_mono_ns();
+		*at = trace_producer_now(producer);
 	if (UNLIKELY(atomic_load_explicit(&writer->stopped, memory_order_relaxed))) {
 		lose_record(producer, *seq, 0);
 		return NULL;

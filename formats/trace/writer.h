@@ -114,6 +114,11 @@ struct trace_producer *trace_producer_open(struct trace_writer *writer);
 /* Hands over what is left. */
 void trace_producer_close(struct trace_producer *producer);
 void trace_producer_flush(struct trace_producer *producer);
+/* Records without a time get this one, where `at` is not the system's monotonic clock; NULL: that.  Zero in it: none
+ * yet, and the system's wall clock counts. */
+void trace_producer_clock(struct trace_producer *producer, const uint64_t *clock);
+/* What a record made now would get. */
+uint64_t trace_producer_now(const struct trace_producer *producer);
 /* Hands over what the producer has and has it synced at once, whatever the interval.  Returns a
  * ticket for trace_writer_is_durable(); 0: records were lost, or recording has stopped. */
 uint64_t trace_producer_durable(struct trace_producer *producer);

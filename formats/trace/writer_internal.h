@@ -66,6 +66,7 @@ struct trace_producer {
 	uint64_t last_seq;         /* of what was packed so far */
 	uint64_t deadline_ns; /* until when the emission under way may wait; 0: not waited yet */
 	struct loss loss;
+	const uint64_t *clock; /* NULL: the monotonic clock */
 	bool held; /* by the owner, for a run of records; the owner's alone */
 };
 

@@ -342,6 +342,13 @@ bool binlog_beside_start(struct binlog_beside *b, struct err *err)
 	return b->started || err_set_errno(err, failed, "cannot start a thread for the binary log");
 }
 
+void binlog_beside_free(struct binlog_beside *b)
+{
+	if (b->stream.db)
+		binlog_stream_close(&b->stream);
+	release(b);
+}
+
 void binlog_beside_end(struct binlog_beside *b, struct binlog_beside_summary *summary)
 {
 	uint64_t one = 1;
@@ -357,7 +364,5 @@ void binlog_beside_end(struct binlog_beside *b, struct binlog_beside_summary *su
 	}
 	b->summary.counts = *binlog_txns_counts(b->txns);
 	*summary = b->summary;
-	if (b->stream.db)
-		binlog_stream_close(&b->stream);
-	release(b);
+	binlog_beside_free(b);
 }

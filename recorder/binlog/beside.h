@@ -46,6 +46,8 @@ uint32_t binlog_beside_variables(struct buf *pairs, bool all_writers);
 struct binlog_beside *binlog_beside_new(
 	const struct binlog_beside_options *options, struct err *err) MUST_CHECK;
 const struct binlog_state *binlog_beside_state(const struct binlog_beside *beside);
+/* It was not started. */
+void binlog_beside_free(struct binlog_beside *beside);
 /* Before it is started: a table that the trace has, by that number. */
 void binlog_beside_table(
 	struct binlog_beside *beside, struct span database, struct span name, uint32_t number);

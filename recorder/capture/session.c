@@ -24,7 +24,7 @@ void capture_emit_session(struct capture *c, enum session_event event, const cha
 		.collation = c->collation,
 	};
 
-	record.at = clock_mono_ns();
+	record.at = trace_producer_now(c->worker->producer);
 	trace_emit_session(c->worker->producer, &record);
 	/* Later segments of the trace begin with the sessions that are open. */
 	if (event == SESSION_OPENED || event == SESSION_CHANGED || event == SESSION_CLOSED) {

@@ -462,8 +462,7 @@ static void tell_cut(const struct proxy *proxy, const struct server_context *con
 
 enum { REPLICA_NUMBER = 0x69736f00 }; /* no server of a cluster has it: the recorder's own */
 
-/* Asked before the rows are read, so that no change is between them and the log. */
-static bool ask_binlog(struct proxy *proxy, struct proxy_context *c, struct err *err)
+static struct binlog_beside_options binlog_options(struct proxy *proxy, struct proxy_context *c)
 {
 	struct binlog_beside_options options = {.login = c->options.login,
 		.address = address_of(&proxy->nodes[0], c->log_host),
@@ -473,9 +472,38 @@ static bool ask_binlog(struct proxy *proxy, struct proxy_context *c, struct err 
 		.server_id = REPLICA_NUMBER | ((uint32_t)getpid() & 0xff),
 		.first_table = CONTEXT_TABLES_MAX + 1};
 
+	options.login.answer_timeout_s = 0;
+	return options;
+}
+
+/* A recording without versions is judged by executing the statements again (docs/recording.md): which others would do? */
+static void advise(struct proxy *proxy, struct proxy_context *c)
+{
+	struct binlog_beside_options options = binlog_options(proxy, c);
+	struct binlog_beside *beside;
+	struct err why;
+
+	if (!proxy->say || proxy->node_count > 1)
+		return;
+	beside = binlog_beside_new(&options, &why);
+	if (beside)
+		proxy->say("node %s allows --instrument=binlog: exact writes, and nothing is changed",
+			proxy->nodes[0].name);
+	else
+		proxy->say("no --instrument=binlog: %s", why.text);
+	if (beside)
+		binlog_beside_free(beside);
+}
+
+/* Asked before the rows are read, so that no change is between them and the log. */
+static bool ask_binlog(struct proxy *proxy, struct proxy_context *c, struct err *err)
+{
+	struct binlog_beside_options options = binlog_options(proxy, c);
+
+	if (!c->options.logged && !c->options.instrument)
+		advise(proxy, c);
 	if (!c->options.logged)
 		return true;
-	options.login.answer_timeout_s = 0;
 	c->beside = binlog_beside_new(&options, err);
 	if (c->beside)
 		proxy->relay.track_sql = binlog_track_sql(binlog_beside_state(c->beside));

@@ -16,6 +16,7 @@ extern const struct command proxy_command;
 extern const struct command reduce_command;
 extern const struct command replay_command;
 extern const struct command run_command;
+extern const struct command tap_command;
 extern const struct command unprepare_command;
 
 #endif

@@ -36,7 +36,7 @@ LIBRARIES = {  # folder: system headers beside the C library's, as prefixes
     "formats": ["msgpack", "zstd", "pcre2"],
     "oracles": ["igraph", "openssl/", "zlib"],
     "analyzer": [],
-    "recorder": ["mysql", "mariadb/", "openssl/", "zlib", "zstd", "pcre2"],
+    "recorder": ["mysql", "mariadb/", "openssl/", "zlib", "zstd", "pcre2", "pcap/"],
 }
 LIBC = set("""
     aio alloca arm_acle arpa/* assert byteswap complex cpuid ctype dirent dlfcn elf endian err errno
