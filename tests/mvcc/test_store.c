@@ -310,12 +310,12 @@ START_TEST(dead_records_are_put_aside)
 	store_commit(&w.store, 2, 2);
 	first = w.table->records[0];
 	/* A view from before the deletions needs the rows. */
-	w.table->writes = UINT32_MAX;
+	w.store.writes = w.table->writes = UINT32_MAX;
 	limits = (struct purge_limits){.event = 5, .commits = 1};
 	store_purge(&w.store, &limits);
 	ck_assert_uint_eq(w.table->count, ROWS);
 	/* So does a search that can go back to before them. */
-	w.table->writes = UINT32_MAX;
+	w.store.writes = w.table->writes = UINT32_MAX;
 	limits = (struct purge_limits){.event = 2, .commits = 2};
 	store_purge(&w.store, &limits);
 	ck_assert_uint_eq(w.table->count, ROWS);
@@ -326,7 +326,7 @@ START_TEST(dead_records_are_put_aside)
 	write_value(&w, 3, ROWS, 1);
 	write_value(&w, 3, 0, 5);
 	store_rollback(&w.store, 3, 6);
-	w.table->writes = UINT32_MAX;
+	w.store.writes = w.table->writes = UINT32_MAX;
 	limits = (struct purge_limits){.event = 6, .commits = 2};
 	store_purge(&w.store, &limits);
 	/* Ten rows are there, the rolled back one and the record that it touched. */
