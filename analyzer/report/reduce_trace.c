@@ -825,7 +825,7 @@ bool reduce_trace(const char *path, const char *output, const struct reduce_trac
 	struct reduce_trace_summary *summary, struct err *err)
 {
 	struct reducing r = {.options = options, .summary = summary, .judge = *options->judge, .base = path,
-		.begin_ns = clock_mono_ns(), .arena = ARENA_INIT, .sql = sql_options_default(), .err = err};
+		.arena = ARENA_INIT, .sql = sql_options_default(), .err = err};
 	bool ok;
 
 	*summary = (struct reduce_trace_summary){.whole = true};
@@ -836,6 +836,7 @@ bool reduce_trace(const char *path, const char *output, const struct reduce_trac
 	r.judge.examples = FINDINGS_MAX;
 	ok = take_finding(&r, path);
 	r.judge.progress = OUTPUT_NEVER;
+	r.begin_ns = clock_mono_ns(); /* the time is for parts */
 	if (ok && summary->found) {
 		ok = each_record(&r, list_answers) && list_base(&r);
 		measure(&r, &summary->before);
