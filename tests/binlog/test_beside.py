@@ -300,6 +300,41 @@ def test_a_killed_reader():
         assert not [r for r in told.get("coverage", {}).get("examples", []) if "lost" in str(r)], told
 
 
+def test_a_killed_recorder_and_damage():
+    """Of a trace that was cut off, or is read past damage, nothing is found that is not in the whole."""
+    fresh()
+    rng = random.Random(8)
+    with tempfile.TemporaryDirectory() as folder:
+        trace, part = os.path.join(folder, "p.itr"), os.path.join(folder, "part.itr")
+        proxy = Proxy(trace, "--all-writers", "--compression=off")
+        for process in load_at_once(proxy.port):
+            process.wait(60)
+        assert proxy.end()[0] == 0
+        with open(trace, "rb") as file:
+            data = file.read()
+        for number in range(40):
+            altered = bytearray(data)
+            if number % 2:
+                altered = altered[:rng.randrange(1000, len(data))]
+            else:
+                for _ in range(rng.randint(1, 3)):
+                    altered[rng.randrange(1000, len(data))] ^= 1 << rng.randrange(8)
+            with open(part, "wb") as file:
+                file.write(altered)
+            told = verdict(part, "--oracle=adya", "--salvage")
+            assert not [f for f in told["findings"] if f["severity"] == "violation"], (number, told["findings"])
+        proxy = Proxy(os.path.join(folder, "k.itr"), "--all-writers")
+        clients = load_at_once(proxy.port)
+        time.sleep(0.05)  # any moment will do
+        proxy.process.kill()
+        proxy.process.wait(10)
+        os.unlink(proxy.log.name)
+        for process in clients:
+            process.wait(60)
+        told = verdict(os.path.join(folder, "k.itr"), "--oracle=adya")
+        assert told["exit_status"] == 3 and not [f for f in told["findings"] if f["severity"] != "documented"], told
+
+
 def test_a_log_that_was_purged_is_a_gap():
     fresh()
     with tempfile.TemporaryDirectory() as folder:

@@ -1096,7 +1096,8 @@ bool history_load_records(struct history *history, struct span records,
 	if (ok && loader->logged)
 		read_again(loader->logged, records);
 	if (ok) {
-		history->complete = history->counts.damaged_bytes == 0;
+		history->counts.lost_records = loader->lost_records + loader->removed_records;
+		history->complete = history->counts.damaged_bytes == 0 && history->counts.lost_records == 0;
 		loader_finish(loader);
 	} else {
 		loader_release(loader);

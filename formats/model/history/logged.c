@@ -1460,7 +1460,8 @@ void logged_finish(struct logged *l)
 	time_versions(l);
 	for (uint32_t t = 0; t < h->txn_count; t++)
 		l->doubtful |= (h->txns[t].flags & HISTORY_TXN_MIXED) != 0 || h->txns[t].outcome == TXN_UNKNOWN;
-	for (size_t i = 0; i < l->reader_count; i++)
+	/* Which version a row was is what remains when all others are excluded: none of them may be missing. */
+	for (size_t i = 0; i < l->reader_count && h->complete; i++)
 		take_reader(l, &l->readers[i], &options);
 	/* The log was read from the beginning on. */
 	for (uint32_t v = 0; v < h->version_count; v++)
