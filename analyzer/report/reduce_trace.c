@@ -179,7 +179,8 @@ static bool tells_origin(const struct finding *f)
 	for (uint32_t i = 0; f->answer && i < f->answer->got_count; i++) {
 		struct span rest = f->answer->got[i].text;
 
-		if (!f->answer->got[i].odd)
+		/* "ok", an error and a count are made by the server, not written by a transaction. */
+		if (!f->answer->got[i].odd || !rest.len || rest.ptr[0] != '(')
 			continue;
 		while (rest.len) {
 			size_t len = value_len(rest);
