@@ -224,7 +224,7 @@ static void add_event(struct report_facts *d, uint64_t begin, uint64_t at, struc
 static bool note_is_event(const struct record_note *note)
 {
 	static const char *const settings[] = {"scenario", "replay of scenario", "sessions",
-		"instrumentation", "blocked is known from", "left out"};
+		"instrumentation", "blocked is known from", "left out", "operations", "coverage"};
 
 	for (size_t i = 0; i < ARRAY_LEN(settings); i++) {
 		if (span_eq_str(note->topic, settings[i]))

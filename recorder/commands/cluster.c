@@ -10,6 +10,7 @@
 #include "cluster/drive/drive.h"
 #include "cluster/explore/explore.h"
 #include "cluster/explore/reduce_ops.h"
+#include "commands/cluster_coverage.h"
 #include "commands/cluster_net.h"
 #include "commands/private_server.h"
 #include "commands/recorder_commands.h"
@@ -131,6 +132,7 @@ static const struct command_example cluster_examples[] = {
 	{"cluster replay flush.itr -o again.itr", "a run once more, its operations at the statements of its trace"},
 	{"cluster explore flush.ops --time 1h", "look for sequences of operations that break the cluster"},
 	{"cluster reduce found.ops --finding crash", "the fewest operations with which a node still crashes"},
+	{"cluster coverage a.itr b.itr", "what each reached of the servers' code"},
 	{"cluster net", "the links of the cluster that runs, and what passed them"},
 	{"cluster net cut 'n1>n2'", "n2 gets nothing from n1 any more"},
 	{"cluster net open 3", "a network for three nodes of your own, until it is interrupted"},
@@ -305,6 +307,7 @@ static enum exit_status explore_ops(const struct cluster_options *o, const struc
 
 	if (o->contract_file)
 		ok = file_read(o->contract_file, CONTRACT_MAX, &contract, &err);
+	buf_add(&contract, "", 0); /* ends the text */
 	options.contract = o->contract_file ? contract.data : NULL;
 	provide_tool(servers, sizeof(servers));
 	catch_signals();
@@ -352,6 +355,7 @@ static enum exit_status reduce_to(const struct cluster_options *o, const struct 
 
 	if (o->contract_file)
 		ok = file_read(o->contract_file, CONTRACT_MAX, &contract, &err);
+	buf_add(&contract, "", 0); /* ends the text */
 	options.contract = o->contract_file ? contract.data : NULL;
 	buf_printf(&trace, "%s.itr", path);
 	options.trace = trace.data;
@@ -411,6 +415,8 @@ static enum exit_status run(const struct command *command, int argc, char **argv
 		return run_text(&options, args[1]);
 	if (count == 2 && strcmp(args[0], "replay") == 0)
 		return replay(&options, args[1]);
+	if (count > 1 && strcmp(args[0], "coverage") == 0)
+		return cluster_coverage(args + 1, count - 1);
 	if (count == 2 && strcmp(args[0], "reduce") == 0)
 		return reduce_text(&options, args[1]);
 	if (count == 2 && strcmp(args[0], "explore") == 0)
@@ -421,13 +427,13 @@ static enum exit_status run(const struct command *command, int argc, char **argv
 	}
 	if (count && strcmp(args[0], "net") == 0)
 		return cluster_net_ask(options.process, args + 1, count - 1);
-	return command_misused(command, "what is to be done? run FILE, replay TRACE, explore FILE, reduce FILE, or net");
+	return command_misused(command, "what is to be done? run FILE, replay TRACE, explore FILE, reduce FILE, coverage TRACE..., or net");
 }
 
 const struct command cluster_command = {
 	.name = "cluster",
 	.summary = "drives a cluster through operations and faults while it is recorded",
-	.arguments = "run FILE | replay TRACE | explore FILE | reduce FILE | net [VERB LINKS [VALUE]] | net open NODES",
+	.arguments = "run FILE | replay TRACE | explore FILE | reduce FILE | coverage TRACE... | net [VERB LINKS [VALUE]] | net open NODES",
 	.description =
 		"Starts a private cluster, puts a load of dependent data on all its nodes, performs\n"
 		"the operations of FILE at their moments, and records everything: the sessions, the\n"
@@ -437,6 +443,7 @@ const struct command cluster_command = {
 		"replay runs the text of a trace again.  explore changes its operations and looks for\n"
 		"sequences that break the cluster: those that brought something new are changed further.\n"
 		"reduce leaves out operations as long as the same class of finding comes.\n"
+		"coverage tells which blocks of the servers' library traces reached.\n"
 		"\n"
 		"net shows and changes the links between the nodes of a cluster that runs: cut, delay,\n"
 		"loss, duplicate, reorder, rate, heal.",

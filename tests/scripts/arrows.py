@@ -36,12 +36,12 @@ LIBRARIES = {  # folder: system headers beside the C library's, as prefixes
     "formats": ["msgpack", "zstd", "pcre2"],
     "oracles": ["igraph", "openssl/", "zlib"],
     "analyzer": [],
-    "recorder": ["mysql", "mariadb/", "openssl/", "zlib", "zstd", "pcre2", "pcap/"],
+    "recorder": ["capstone/", "mysql", "mariadb/", "openssl/", "zlib", "zstd", "pcre2", "pcap/"],
 }
 LIBC = set("""
     aio alloca arm_acle arpa/* assert byteswap complex cpuid ctype dirent dlfcn elf endian err errno
     execinfo fcntl fenv float fnmatch ftw getopt glob grp iconv ifaddrs immintrin inttypes iso646
-    langinfo libgen limits linux/* locale malloc math mqueue net/* netdb netinet/* nmmintrin paths
+    langinfo libgen limits link linux/* locale malloc math mqueue net/* netdb netinet/* nmmintrin paths
     poll pthread pty pwd regex sched search semaphore setjmp signal spawn stdalign stdarg stdatomic
     stdbool stddef stdint stdio stdlib stdnoreturn string strings sys/* sysexits syslog termios
     threads time uchar ucontext unistd utime wchar wctype wordexp x86intrin

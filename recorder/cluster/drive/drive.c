@@ -401,8 +401,47 @@ static void release(struct drive *d, struct progress *p)
 		trace_producer_close(d->producer);
 }
 
+/* Where it is asked for and cannot be had, the run goes on without it, and says so. */
+static void open_coverage(struct drive *d)
+{
+	struct err err;
+
+	if (!d->ops->coverage)
+		return;
+	if (!d->ops->kind.library || !strstr(d->ops->kind.start, "${environment}"))
+		err_set(&err, ERR_UNSUPPORTED, "%s: a kind needs a line 'library', and ${environment} in its line 'start'", d->ops->kind.name);
+	else if (coverage_open(&d->coverage, d->ops->kind.library, &err))
+		return;
+	d->coverage = NULL;
+	note(d, "no coverage", span_str(err.text));
+	say(d, err.text);
+}
+
+static void note_coverage(struct drive *d)
+{
+	const struct coverage_header *map;
+	struct buf text = BUF_INIT;
+	const char *why;
+
+	if (!d->coverage)
+		return;
+	map = coverage_map(d->coverage, &why);
+	if (!map) {
+		note(d, "no coverage", span_str(why));
+		say(d, why);
+		return;
+	}
+	coverage_print(map, &text);
+	note(d, "coverage", buf_span(&text));
+	for (uint32_t i = 0; d->options->block && i < map->count; i++)
+		if (coverage_reached(map)[i])
+			d->options->block(d->options->end_ctx, coverage_addresses(map)[i]);
+	buf_release(&text);
+}
+
 static bool run(struct drive *d, struct progress *p, struct err *err)
 {
+	open_coverage(d);
 	say(d, "starting the cluster");
 	if (!links_open(d, &d->report->skipped, err) || !nodes_start(d, &d->report->skipped, err) || !watch_nodes(d, err) || !wait_ready(d, err) || !load_setup(d, err) ||
 		!point_schema(d, err))
@@ -420,6 +459,7 @@ static bool run(struct drive *d, struct progress *p, struct err *err)
 	if (!point_take(d, "end", d->ops->settle_ns, true))
 		return false;
 	point_counters(d);
+	note_coverage(d);
 	return true;
 }
 
@@ -457,6 +497,7 @@ bool drive_run(const struct drive_options *options, struct drive_report *report,
 		show_end(d);
 		nodes_stop(d);
 		links_close(d);
+		coverage_close(d->coverage);
 		closed = trace_writer_close(d->writer, &closing);
 		if (ok && !closed)
 			*err = closing;

@@ -25,6 +25,7 @@ struct drive_options {
 	/* Before the nodes are stopped: where their logs are, and the states that they were seen in.  NULL: not asked for. */
 	void (*log)(void *ctx, const char *node, const char *path);
 	void (*state)(void *ctx, const char *state);
+	void (*block)(void *ctx, uint64_t address); /* that was reached */
 	void *end_ctx;
 };
 

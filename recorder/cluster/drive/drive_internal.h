@@ -13,6 +13,7 @@
 #include "capture/capture.h"
 #include "capture/cluster_event.h"
 #include "cluster/cluster.h"
+#include "cluster/coverage/coverage.h"
 #include "cluster/drive/drive.h"
 #include "cluster/net/switch.h"
 #include "run/client.h"
@@ -79,6 +80,7 @@ struct drive {
 	atomic_uint operations;          /* under way, without faults that merely last */
 	uint64_t began;
 	unsigned points;
+	struct coverage *coverage;       /* NULL: it is not measured */
 	struct net *net;                 /* the links between the nodes; NULL: they are not ours */
 	struct trace_producer *net_producer; /* under the lock of the net */
 	struct ops_step instead[OPS_STEPS_MAX]; /* of steps that change links, where there is no net */

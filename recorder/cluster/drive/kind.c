@@ -171,7 +171,7 @@ static bool cluster_line(struct parser *p, struct span word, struct span rest)
 		const char **out;
 	} texts[] = {{"cluster", &k->name}, {"release", &k->release}, {"tried", &k->tried}, {"option", &k->option},
 		{"state", &k->state}, {"ready", &k->ready}, {"position", &k->position}, {"before-read", &k->before_read},
-		{"counters", &k->counters}, {"contract", &k->contract}};
+		{"counters", &k->counters}, {"contract", &k->contract}, {"library", &k->library}, {"variable", &k->variable}};
 	struct kind_step step;
 	unsigned count = 0;
 	uint64_t number;
@@ -189,7 +189,7 @@ static bool cluster_line(struct parser *p, struct span word, struct span rest)
 	}
 	if (!span_eq_str(word, "start") && !span_eq_str(word, "stop"))
 		return fail(p, word, "cluster, tried, release, nodes, start, stop, option, state, ready, position, before-read, counters, "
-				     "contract, operation or fault belongs here");
+				     "contract, library, variable, operation or fault belongs here");
 	if (!take_step(p, rest, &step, &count))
 		return false;
 	if (!step.shell)

@@ -34,7 +34,7 @@ struct kind_operation {
 
 struct kind {
 	struct arena arena;
-	const char *name, *release, *tried, *start, *stop, *option, *state, *ready, *position, *before_read, *counters, *contract;
+	const char *name, *release, *tried, *start, *stop, *option, *state, *ready, *position, *before_read, *counters, *contract, *library, *variable;
 	unsigned nodes;
 	struct kind_operation operations[KIND_OPERATIONS_MAX];
 	unsigned operation_count;

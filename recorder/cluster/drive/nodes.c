@@ -248,18 +248,28 @@ static void add_each(struct drive *d, uint32_t targets, char what, struct buf *o
 	}
 }
 
+/* " -o WORD" of the form "-o ${option}". */
+static void add_word(const char *form, const char *name, const char *word, struct buf *out)
+{
+	const char *at = form ? strstr(form, name) : NULL;
+
+	buf_printf(out, " %.*s", at ? (int)(at - form) : form ? (int)strlen(form) : 0, form ? form : "");
+	text_add_shell_word(out, word);
+	buf_add_str(out, at ? at + strlen(name) : "");
+}
+
 static void add_options(struct drive *d, struct buf *out)
 {
-	const char *form = d->ops->kind.option ? d->ops->kind.option : "${option}";
-	const char *at = strstr(form, "${option}");
+	for (unsigned i = 0; i < d->ops->option_count; i++)
+		add_word(d->ops->kind.option, "${option}", d->ops->options[i], out);
+}
 
-	for (unsigned i = 0; i < d->ops->option_count; i++) {
-		size_t before = at ? (size_t)(at - form) : strlen(form);
+static void add_environment(struct drive *d, struct buf *out)
+{
+	const char *const *variables = d->coverage ? coverage_environment(d->coverage) : NULL;
 
-		buf_printf(out, " %.*s", (int)before, form);
-		text_add_shell_word(out, d->ops->options[i]);
-		buf_add_str(out, at ? at + strlen("${option}") : "");
-	}
+	for (size_t i = 0; variables && variables[i]; i++)
+		add_word(d->ops->kind.variable, "${variable}", variables[i], out);
 }
 
 /* One word, '' where there is no network of our own. */
@@ -301,6 +311,8 @@ static void fill_in(struct drive *d, const char *text, uint32_t targets, struct 
 			buf_add_str(out, d->parent);
 		else if (span_eq_str(name, "nodes"))
 			buf_printf(out, "%u", d->ops->nodes);
+		else if (span_eq_str(name, "environment"))
+			add_environment(d, out);
 		else if (span_eq_str(name, "network"))
 			add_network(d, out);
 		else if (span_eq_str(name, "options"))

@@ -100,6 +100,9 @@ static bool header_value(struct parser *p, struct span key, struct span value)
 	else if (span_eq_str(key, "heal")) {
 		o->heal = span_eq_str(value, "yes");
 		return o->heal || span_eq_str(value, "no") || fail(p, value, "yes or no belongs here");
+	} else if (span_eq_str(key, "coverage")) {
+		o->coverage = span_eq_str(value, "yes");
+		return o->coverage || span_eq_str(value, "no") || fail(p, value, "yes or no belongs here");
 	} else if (span_eq_str(key, "network")) {
 		o->network = span_eq_str(value, "yes") ? OPS_NETWORK_YES : span_eq_str(value, "no") ? OPS_NETWORK_NO : OPS_NETWORK_AUTO;
 		return o->network != OPS_NETWORK_AUTO || span_eq_str(value, "auto") || fail(p, value, "yes, no or auto belongs here");
@@ -468,6 +471,8 @@ void ops_print(const struct ops *ops, struct buf *out)
 	print_time(ops->aim_ns, out);
 	buf_add_str(out, "\n# limit: ");
 	print_time(ops->limit_ns, out);
+	if (ops->coverage)
+		buf_add_str(out, "\n# coverage: yes");
 	if (ops->network != OPS_NETWORK_AUTO)
 		buf_printf(out, "\n# network: %s", ops->network == OPS_NETWORK_YES ? "yes" : "no");
 	buf_printf(out, "\n# heal: %s\n", ops->heal ? "yes" : "no");

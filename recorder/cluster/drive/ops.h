@@ -54,6 +54,7 @@ struct ops {
 	unsigned nodes, sessions;
 	uint64_t seed, time_ns, settle_ns, aim_ns, limit_ns, rows;
 	enum ops_network network;
+	bool coverage; /* which blocks of the kind's library are reached */
 	bool heal; /* at the end faults are undone and nodes that are down are started */
 	const char *options[OPS_OPTIONS_MAX];
 	unsigned option_count;

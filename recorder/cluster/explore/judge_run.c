@@ -105,6 +105,14 @@ static void on_state(void *ctx, const char *state)
 	send_line(ctx, "state", span_str(state));
 }
 
+static void on_block(void *ctx, uint64_t address)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "block %llx", (unsigned long long)address);
+	send_line(ctx, "signal", span_str(text));
+}
+
 static bool judge(struct sender *s, const struct judge_run *run, struct err *err)
 {
 	struct execution_load_options load = {.results_apart = true, .may_stop = true};
@@ -138,6 +146,7 @@ void judge_run_and_exit(const struct judge_run *run)
 
 	drive.log = on_log;
 	drive.state = on_state;
+	drive.block = on_block;
 	drive.end_ctx = &sender;
 	if (!drive_run(&drive, &report, &err))
 		send_line(&sender, report.skipped ? "skip" : "fail", span_str(err.text));

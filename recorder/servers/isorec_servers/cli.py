@@ -133,6 +133,8 @@ def start_options(sub):
     sub.add_argument("--binlog", choices=("on", "off"), help="row binary log")
     sub.add_argument("-o", "--option", action="append", default=[], metavar="KEY[=VALUE]",
                      help="any option of the server; also after --")
+    sub.add_argument("-e", "--environment", action="append", default=[], metavar="NAME=VALUE",
+                     help="a variable of the server's environment")
     sub.add_argument("--with-parent", type=int, metavar="PID",
                      help="stop the server when that process ends")
     sub.add_argument("--nodes", type=int, metavar="N", help="nodes of a cluster release (3)")
@@ -276,7 +278,13 @@ def do_start(cache, args):
             r.name for r in releases.RELEASES.values() if r.cluster))
     if args.network and not release.cluster:
         raise Usage("--network is for cluster releases")
+    if not all("=" in word for word in args.environment):
+        raise Usage("--environment takes NAME=VALUE")
     install = fetch.provide(release, cache)
+    install.environment = dict(install.environment,
+                               **dict(word.split("=", 1) for word in args.environment))
+    # A folder that isorec cluster shares with the servers goes with them, however isorec ends.
+    install.folder = install.environment.get("ISOREC_COVERAGE")
     if release.cluster:
         if args.port:
             raise Usage("--port cannot be given for a cluster")

@@ -119,6 +119,7 @@ def add(cache, group, install, parent=None):
     if number > NODES_MAX:
         raise Usage("a cluster has at most %d nodes" % NODES_MAX)
     kind = Galera if others[0]["cluster"]["kind"] == "galera" else GroupReplication
+    install.environment = others[0]["environment"]
     return kind.add(cache, install, others, number, parent or others[0]["parent"])
 
 

@@ -122,6 +122,8 @@ def state(about):
 def remove(about):
     if about.get("socket_dir"):
         shutil.rmtree(about["socket_dir"], ignore_errors=True)
+    if about.get("folder"):
+        shutil.rmtree(about["folder"], ignore_errors=True)
     shutil.rmtree(about["rundir"], ignore_errors=True)
 
 
@@ -617,6 +619,7 @@ def start(cache, install, name=None, options=(), parent=None, port=None, group=N
         about["command"] = install.command(
             *server_options(install, about, None if uid else user), *extra, *options)
         about["environment"] = install.environment
+        about["folder"] = install.folder
         about["uid"] = uid
         about["port"] = port
         save(about)

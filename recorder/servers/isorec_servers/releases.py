@@ -107,6 +107,7 @@ class Install:
             self.environment = {"LD_LIBRARY_PATH": self.basedir}
             return
         self.environment = {}
+        self.folder = None
         self.basedir = root + "/usr"
         self.share = root + "/usr/share/mysql"
         if os.path.isdir(root + "/usr/share/mariadb"):
