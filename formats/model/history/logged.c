@@ -61,7 +61,16 @@ struct reader {
 	uint64_t row_count;
 	uint64_t changed, matched;
 	uint32_t status;
+	uint32_t database;    /* string: the session's; 0: none, or not known */
 	bool has_rows, whole; /* whole: no row was left out */
+	bool unclear;         /* what it reads is not known */
+};
+
+/* A session as its statements have it so far. */
+struct session_now {
+	uint32_t database; /* string; 0: none, or not known */
+	/* A name may be a temporary table's, or an answer cut short by sql_select_limit: what it reads is not known. */
+	bool unclear;
 };
 
 /* The answer of a session's statement that is being read. */
@@ -72,11 +81,14 @@ struct answer {
 	struct buf columns, rows;
 };
 
+enum column_kind { COLUMN_OTHER, COLUMN_INTEGER, COLUMN_TIMESTAMP };
+
 /* What a table's schema says, looked up once. */
 struct columns {
 	bool known;
 	uint32_t count, key_count;
 	struct span *names;
+	uint8_t *kinds; /* enum column_kind */
 	uint32_t key[KEY_COLUMNS_MAX];
 };
 
@@ -95,6 +107,10 @@ struct logged {
 	struct map answer_map, prepared_map;
 	struct answer *answers;
 	size_t answer_count, answer_capacity;
+	struct map session_map;
+	struct session_now *sessions;
+	size_t session_count, session_capacity;
+	bool all_unclear; /* sql_select_limit was set for all sessions */
 	struct {
 		size_t at, len;
 	} *prepared;
@@ -144,6 +160,8 @@ void logged_free(struct logged *l)
 		buf_release(&l->answers[i].rows);
 	}
 	free(l->answers);
+	free(l->sessions);
+	map_release(&l->session_map);
 	free(l->prepared);
 	free(l->txns);
 	free(l->groups);
@@ -272,22 +290,33 @@ static uint32_t find_table(struct logged *l, struct span database, struct span n
 	return t < l->history->table_count ? t : HISTORY_NONE;
 }
 
-/* ... by a name as a statement has it: perhaps without a database, and then there must be one of that name. */
-static uint32_t find_named(struct logged *l, const struct sql_table_name *name)
+/* ... by a name as a statement has it: perhaps without a database, and then it is in the session's. */
+static uint32_t find_named(struct logged *l, const struct sql_table_name *name, uint32_t current)
 {
 	uint32_t found = HISTORY_NONE;
+	struct span database = name->db.ptr ? name->db : strtab_get(&l->history->strings, current);
 
-	for (uint32_t t = 0; t < l->history->table_count; t++) {
+	for (uint32_t t = 0; t < l->history->table_count && (name->db.ptr || current); t++) {
 		const struct history_table *table = &l->history->tables[t];
 
 		if (!span_ieq(strtab_get(&l->history->strings, table->name), name->name) ||
-			(name->db.ptr && !span_ieq(strtab_get(&l->history->strings, table->database), name->db)))
+			!span_ieq(strtab_get(&l->history->strings, table->database), database))
 			continue;
 		if (found != HISTORY_NONE)
 			return HISTORY_NONE;
 		found = t;
 	}
 	return found;
+}
+
+static uint8_t kind_of_type(struct span type)
+{
+	static const char *const integers[] = {"int", "bigint", "smallint", "tinyint", "mediumint"};
+
+	for (size_t i = 0; i < ARRAY_LEN(integers); i++)
+		if (span_istarts(type, integers[i]))
+			return COLUMN_INTEGER;
+	return span_istarts(type, "timestamp") ? COLUMN_TIMESTAMP : COLUMN_OTHER;
 }
 
 static const struct columns *columns_of(struct logged *l, uint32_t table)
@@ -313,12 +342,14 @@ static const struct columns *columns_of(struct logged *l, uint32_t table)
 		return c;
 	}
 	c->names = arena_alloc(&l->arena, (c->count + 1) * sizeof(*c->names));
+	c->kinds = arena_zero(&l->arena, c->count + 1);
 	for (uint32_t i = 0; i < c->count; i++) {
 		uint32_t fields = mp_array(&mp);
 
 		/* The pool may move. */
 		c->names[i] = fields ? arena_copy(&l->arena, mp_bytes(&mp)) : SPAN_NONE;
-		for (uint32_t k = 1; k < fields; k++)
+		c->kinds[i] = fields > 1 ? kind_of_type(mp_bytes(&mp)) : COLUMN_OTHER;
+		for (uint32_t k = 2; k < fields; k++)
 			(void)mp_skip(&mp);
 	}
 	mp = mp_over(record.primary_key);
@@ -334,7 +365,7 @@ static const struct columns *columns_of(struct logged *l, uint32_t table)
 
 bool logged_wants(uint32_t kind)
 {
-	return kind == RECORD_STMT || kind == RECORD_RESULT || kind == RECORD_ROWS;
+	return kind == RECORD_SESSION || kind == RECORD_STMT || kind == RECORD_RESULT || kind == RECORD_ROWS;
 }
 
 static void index_stmts(struct logged *l)
@@ -423,14 +454,67 @@ static bool is_command(const struct record_stmt *r)
 	return r->command == CMD_QUERY || r->command == CMD_STMT_EXECUTE;
 }
 
+static struct session_now *session_now(struct logged *l, uint32_t session)
+{
+	uint32_t *at = map_at(&l->session_map, session);
+
+	if (*at == MAP_NONE) {
+		MEM_RESERVE(l->sessions, l->session_count + 1, l->session_capacity);
+		*at = (uint32_t)l->session_count;
+		l->sessions[l->session_count++] = (struct session_now){.database = 0};
+	}
+	return &l->sessions[*at];
+}
+
+static void take_session(struct logged *l, const struct record_session *r)
+{
+	if (r->event == SESSION_OPENED || r->event == SESSION_CHANGED)
+		*session_now(l, r->session) = (struct session_now){
+			.database = r->database.len ? strtab_add(&l->history->strings, r->database) : 0};
+}
+
+/* The name after USE; SPAN_NONE: it is no such statement. */
+static struct span used_database(struct span text)
+{
+	const char *p = text.ptr, *end = text.ptr + text.len;
+
+	while (p < end && strchr(" \t\r\n", *p))
+		p++;
+	if (end - p < 5 || !span_istarts(span_of(p, 3), "use") || !strchr(" \t\r\n`", p[3]))
+		return SPAN_NONE;
+	for (p += 3; p < end && strchr(" \t\r\n`", *p); p++)
+		;
+	while (p < end && strchr(" \t\r\n`;", end[-1]))
+		end--;
+	return span_of(p, (size_t)(end - p));
+}
+
+/* A procedure may make temporary tables, and choose a database for its statements. */
+static void follow_session(struct logged *l, const struct record_stmt *r, struct session_now *now)
+{
+	struct span database = r->command == CMD_INIT_DB ? r->text : used_database(r->text);
+
+	if (!r->text.ptr)
+		return;
+	if (span_ihas(r->text, "sql_select_limit")) {
+		now->unclear = true;
+		l->all_unclear |= span_ihas(r->text, "global");
+	}
+	now->unclear |= span_ihas(r->text, "temporary") || span_ihas(r->text, "call");
+	if (database.len && !r->error)
+		now->database = strtab_add(&l->history->strings, database);
+}
+
 static void take_stmt(struct logged *l, const struct record_stmt *r)
 {
 	const uint32_t unread = STMT_NO_REPLY | STMT_INJECTED | STMT_OPAQUE | STMT_TEXT_CUT | STMT_FILTERED;
 	uint32_t stmt = map_get(&l->stmt_map, place(r->session, r->number));
 	struct answer *a = answer_of(l, r->session);
 	uint64_t changed = r->affected, matched = UINT64_MAX;
+	struct session_now *now = session_now(l, r->session);
 	struct reader reader = {.stmt = stmt, .status = r->status};
 
+	follow_session(l, r, now);
 	if (r->command == CMD_STMT_PREPARE && !r->error && r->text.ptr)
 		keep_prepared(l, r);
 	if (stmt == MAP_NONE || r->error || r->flags & STMT_INJECTED || !r->txn)
@@ -450,8 +534,10 @@ static void take_stmt(struct logged *l, const struct record_stmt *r)
 		/* An UPDATE that left all rows as they were. */
 		l->history->stmts[stmt].flags &= ~(uint32_t)HISTORY_STMT_CHANGED & 0xfffu;
 	}
-	if (r->flags & unread || !is_command(r) || (r->flags & STMT_NO_TABLES && !r->result_sets))
+	if (r->flags & STMT_NO_TABLES && !r->result_sets)
 		return;
+	reader.database = now->database;
+	reader.unclear = now->unclear || r->flags & unread || !is_command(r);
 	reader.txn = l->history->stmts[stmt].txn;
 	reader.changed = changed;
 	reader.matched = matched;
@@ -461,10 +547,11 @@ static void take_stmt(struct logged *l, const struct record_stmt *r)
 	} else {
 		uint32_t at = map_get(&l->prepared_map, place(r->session, r->prepared));
 
-		if (at == MAP_NONE)
-			return;
-		reader.text = l->prepared[at].at;
-		reader.text_len = l->prepared[at].len;
+		reader.unclear |= at == MAP_NONE;
+		if (at != MAP_NONE) {
+			reader.text = l->prepared[at].at;
+			reader.text_len = l->prepared[at].len;
+		}
 	}
 	if (r->params.ptr) {
 		reader.params = keep(l, r->params);
@@ -541,12 +628,15 @@ static void take_initial(struct logged *l, const struct record_rows *record)
 
 void logged_take(struct logged *l, uint32_t kind, struct mp *mp, uint32_t left)
 {
+	struct record_session session;
 	struct record_stmt stmt;
 	struct record_result result;
 	struct record_rows rows;
 
 	index_stmts(l);
-	if (kind == RECORD_STMT && record_stmt_read(mp, left, &stmt))
+	if (kind == RECORD_SESSION && record_session_read(mp, left, &session))
+		take_session(l, &session);
+	else if (kind == RECORD_STMT && record_stmt_read(mp, left, &stmt))
 		take_stmt(l, &stmt);
 	else if (kind == RECORD_RESULT && record_result_read(mp, left, &result))
 		take_result(l, &result);
@@ -598,7 +688,7 @@ static bool fits(const struct writer *w, const struct logged_group *g)
 }
 
 /* Rule 24: groups and statements that changed rows, one to one, in order.  Else it is not known which statement
- * wrote what: all counts as written by the first. */
+ * wrote what: all counts as written by the first, and no row that the transaction read tells a version. */
 static void attribute(struct logged *l, const struct logged_txn *log, uint32_t txn)
 {
 	size_t first = first_writer(l, txn), count = 0;
@@ -613,7 +703,7 @@ static void attribute(struct logged *l, const struct logged_txn *log, uint32_t t
 		l->groups[log->first_group + i].stmt = count ? l->writers[first + (clear ? i : 0)].stmt
 							     : HISTORY_NONE;
 	if (!clear)
-		l->blurred[txn] = count ? stmt_at(l, l->writers[first].stmt)->number : 0;
+		l->blurred[txn] = 0; /* a statement that does not say that it wrote may be one of them */
 	for (size_t i = 0; i < count; i++)
 		l->history->stmts[l->writers[first + i].stmt].flags |=
 			HISTORY_STMT_PROBE | HISTORY_STMT_WRITES;
@@ -707,6 +797,9 @@ static void join(struct logged *l)
 
 		if (txn < own)
 			joined[txn / 64] |= UINT64_C(1) << (txn % 64);
+		/* XA: its rows are logged by the name that PREPARE gave it, which no answer tells. */
+		if (txn < own && log->xid)
+			l->history->txns[txn].flags |= HISTORY_TXN_MIXED;
 		if (!log->group_count)
 			continue;
 		if (txn < own && l->history->txns[txn].outcome != TXN_ABORTED && log->end == LOGGED_COMMITTED) {
@@ -854,8 +947,12 @@ static enum fit row_fits(const struct seen_row *row, struct span image)
 			(void)mp_skip(&mp);
 		if (at++ >= count || !value_read(&mp, &value))
 			return FIT_PERHAPS_NOT;
-		if (image_value_same(&row->wants[i].value, &value))
+		if (image_value_same(&row->wants[i].value, &value)) {
+			/* Moments in two time zones, or texts of which a digest is known, may be the same. */
+			if (row->wants[i].value.type >= VALUE_TEXT && !span_eq(row->wants[i].value.bytes, value.bytes))
+				fit = FIT_PERHAPS_NOT;
 			continue;
+		}
 		fit = is_integer(&row->wants[i].value) && is_integer(&value) ? FIT_NO : FIT_PERHAPS_NOT;
 	}
 	return fit;
@@ -1125,10 +1222,12 @@ static bool is_key_value(const struct value *v)
 }
 
 /* What the condition says of a key column that was not returned; false: nothing. */
-static bool pinned_value(const struct read_plan *plan, struct span column, struct value *out)
+static bool pinned_value(
+	const struct read_plan *plan, const struct columns *columns, uint32_t column, struct value *out)
 {
-	const struct sql_expr *e =
-		plan->kind == READ_PLAN_ROWS ? read_plan_pin(plan->condition, column) : NULL;
+	const struct sql_expr *e = plan->kind == READ_PLAN_ROWS && columns->kinds[column] == COLUMN_INTEGER
+					   ? read_plan_pin(plan->condition, columns->names[column])
+					   : NULL;
 	uint64_t number;
 
 	if (!e || e->u.literal.kind != SQL_LIT_INT || !text_number(e->u.literal.text, &number))
@@ -1172,7 +1271,7 @@ static uint32_t object_of(struct logged *l, const struct reader *r, const struct
 		*null |= any && value.type == VALUE_NULL;
 		/* One row: what is pinned is its key. */
 		if (!any && r->row_count == 1)
-			any = pinned_value(plan, columns->names[columns->key[i]], &value);
+			any = pinned_value(plan, columns, columns->key[i], &value);
 		whole = any && is_key_value(&value);
 		if (whole)
 			value_pack(&key, &value);
@@ -1234,6 +1333,17 @@ static void read_part(const struct looking *look, const struct read_plan *plan, 
 	matched->versions[matched->count++] = op.version;
 }
 
+/* SELECT id, t.* returns a column twice. */
+static size_t drop_repeated(struct want *wants, size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (!kept || wants[kept - 1].column != wants[i].column)
+			wants[kept++] = wants[i];
+	return kept;
+}
+
 static void read_rows(const struct looking *look, const struct read_plan *plan, struct part *parts,
 	size_t part_count, uint32_t column_count, struct matched *matched)
 {
@@ -1270,6 +1380,7 @@ static void read_rows(const struct looking *look, const struct read_plan *plan, 
 				if (parts[p].of[i] != HISTORY_NONE)
 					wants[row.count++] = (struct want){parts[p].of[i], values[i]};
 			qsort(wants, row.count, sizeof(*wants), by_column);
+			row.count = drop_repeated(wants, row.count);
 			read_part(look, plan, &parts[p], &row, matched);
 		}
 		arena_clear(&l->row_arena);
@@ -1297,6 +1408,12 @@ static void add_predicate(const struct looking *look, uint32_t table, struct spa
 	build_predicate_add(l->build, &p);
 }
 
+/* What it wrote is known; what it read is not. */
+static void forget_probe(struct logged *l, uint32_t stmt)
+{
+	l->history->stmts[stmt].flags &= ~(uint32_t)HISTORY_STMT_PROBE & 0xfffu;
+}
+
 static bool is_servers_own(struct span database)
 {
 	static const char *const own[] = {"mysql", "information_schema", "performance_schema", "sys"};
@@ -1312,26 +1429,36 @@ static void add_unknown(const struct looking *look, const struct read_plan *plan
 	static const struct matched none;
 
 	for (size_t i = 0; i < plan->table_count; i++) {
-		uint32_t table = find_named(look->l, &plan->tables[i]);
+		uint32_t table = find_named(look->l, &plan->tables[i], look->reader->database);
 
 		if (is_servers_own(plan->tables[i].db))
 			continue;
 		if (table != HISTORY_NONE)
 			add_predicate(look, table, SPAN_LIT("?"), &none, false);
 		else
-			look->l->history->stmts[look->reader->stmt].flags &=
-				~(uint32_t)HISTORY_STMT_PROBE & 0xfffu;
+			forget_probe(look->l, look->reader->stmt);
 	}
+}
+
+/* A TIMESTAMP is compared in the session's time zone, and logged in UTC. */
+static bool compares_moments(struct logged *l, uint32_t table, struct span where)
+{
+	const struct columns *columns = table == HISTORY_NONE ? NULL : columns_of(l, table);
+
+	for (uint32_t i = 0; columns && i < columns->count; i++)
+		if (columns->kinds[i] == COLUMN_TIMESTAMP && span_ihas(where, columns->names[i].ptr))
+			return true;
+	return false;
 }
 
 static void add_condition(const struct looking *look, const struct read_plan *plan, struct matched *matched,
 	uint64_t rows, bool exact)
 {
-	uint32_t table = find_named(look->l, &plan->table);
-	bool cut = plan->cut && (plan->limit == 0 || rows >= plan->limit);
+	uint32_t table = find_named(look->l, &plan->table, look->reader->database);
+	bool cut = (plan->cut && (plan->limit == 0 || rows >= plan->limit)) || compares_moments(look->l, table, plan->where);
 
 	if (table == HISTORY_NONE)
-		look->l->history->stmts[look->reader->stmt].flags &= ~(uint32_t)HISTORY_STMT_PROBE & 0xfffu;
+		forget_probe(look->l, look->reader->stmt);
 	else
 		add_predicate(look, table, cut ? SPAN_LIT("?") : plan->where, matched,
 			exact && !cut && !matched->undecided);
@@ -1343,7 +1470,7 @@ static void add_write_condition(const struct looking *look, const struct read_pl
 	struct logged *l = look->l;
 	const struct reader *r = look->reader;
 	uint64_t all = plan->kind == READ_PLAN_UPDATE ? r->matched : r->changed;
-	uint32_t table = find_named(l, &plan->table);
+	uint32_t table = find_named(l, &plan->table, r->database);
 	struct matched matched = {NULL, 0, 0, false};
 
 	for (uint32_t k = map_get(&l->first_write, r->stmt); k < l->write_count && l->writes[k].stmt == r->stmt; k++) {
@@ -1386,6 +1513,10 @@ static void take_reader(struct logged *l, const struct reader *r, const struct s
 
 	if (r->txn == HISTORY_NONE || h->txns[r->txn].flags & HISTORY_TXN_MIXED)
 		return;
+	if (r->unclear || l->all_unclear) {
+		forget_probe(l, r->stmt);
+		return;
+	}
 	now.mode = (r->status & STATUS_NO_BACKSLASH_ESCAPES ? SQL_MODE_NO_BACKSLASH_ESCAPES : 0u) |
 		   (r->status & STATUS_ANSI_QUOTES && now.flavour == SQL_MARIADB ? SQL_MODE_ANSI_QUOTES : 0u);
 	arena_clear(&l->plan_arena);
@@ -1398,8 +1529,10 @@ static void take_reader(struct logged *l, const struct reader *r, const struct s
 	set_window(&look);
 	if (r->has_rows)
 		part_count = read_parts(l, r, parts, &column_count);
-	if (plan.tables_cut || (plan.kind == READ_PLAN_ROWS && !part_count))
-		return; /* not known what it read: it has no probe */
+	if (plan.tables_cut || (plan.kind == READ_PLAN_ROWS && !part_count)) {
+		forget_probe(l, r->stmt); /* not known what it read */
+		return;
+	}
 	h->stmts[r->stmt].flags |= HISTORY_STMT_PROBE;
 	if (part_count) {
 		/* Aliases point into the bytes, which may move from here on. */

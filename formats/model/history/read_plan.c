@@ -189,6 +189,15 @@ static bool calls_stored(const struct sql_stmt *stmt)
 	return found;
 }
 
+/* Is there a query anywhere in it? */
+static bool asks(const struct sql_stmt *stmt)
+{
+	bool none = true;
+
+	sql_walk_stmt(stmt, &(struct sql_visitor){.query = no_query, .ctx = &none});
+	return !none;
+}
+
 static void plan_parsed(struct read_plan *plan, const struct sql_stmt *stmt)
 {
 	plan->kind = READ_PLAN_UNKNOWN;
@@ -216,11 +225,11 @@ static void plan_parsed(struct read_plan *plan, const struct sql_stmt *stmt)
 	case SQL_STMT_INSERT:
 	case SQL_STMT_REPLACE:
 		/* By its keys alone. */
-		if (!stmt->u.insert->query)
+		if (!asks(stmt))
 			plan->kind = READ_PLAN_NOTHING;
 		break;
 	default:
-		if (sql_stmt_is_transaction_control(stmt) || stmt->kind == SQL_STMT_SET ||
+		if (sql_stmt_is_transaction_control(stmt) || (stmt->kind == SQL_STMT_SET && !asks(stmt)) ||
 			stmt->kind == SQL_STMT_USE || stmt->kind == SQL_STMT_EMPTY)
 			plan->kind = READ_PLAN_NOTHING;
 		break;
