@@ -10,7 +10,8 @@
 #include "base/mem.h"
 #include "base/siphash.h"
 
-enum { NEVER = UINT32_MAX, NO_RULE = UINT32_MAX };
+#define NEVER UINT32_MAX
+#define NO_RULE UINT32_MAX
 
 static const char *const word_names[GRAMMAR_WORD_COUNT] = {
 #define X(name, word) word,
