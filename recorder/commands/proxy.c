@@ -279,6 +279,8 @@ static void ready(const struct proxy *proxy)
 	if (proxy->metrics.text[0])
 		proxy->say("metrics: http://%s/metrics%s", proxy->metrics.text,
 			address_is_loopback(&proxy->metrics) ? "" : " (others on the network can read them, too)");
+	if (proxy->advice[0])
+		proxy->say("%s", proxy->advice);
 }
 
 static enum exit_status fail(const struct err *err)
@@ -486,13 +488,13 @@ static void advise(struct proxy *proxy, struct proxy_context *c)
 	if (!proxy->say || proxy->node_count > 1)
 		return;
 	beside = binlog_beside_new(&options, &why);
-	if (beside)
-		proxy->say("node %s allows --instrument=binlog: exact writes, and nothing is changed",
-			proxy->nodes[0].name);
-	else
-		proxy->say("no --instrument=binlog: %s", why.text);
-	if (beside)
+	if (beside) {
+		snprintf(proxy->advice, sizeof(proxy->advice),
+			"node %s allows --instrument=binlog: exact writes, and nothing is changed", proxy->nodes[0].name);
 		binlog_beside_free(beside);
+	} else {
+		snprintf(proxy->advice, sizeof(proxy->advice), "no --instrument=binlog: %.250s", why.text);
+	}
 }
 
 /* Asked before the rows are read, so that no change is between them and the log. */

@@ -24,6 +24,7 @@ struct proxy {
 	void (*say)(const char *fmt, ...) PRINTF_LIKE(1, 2);
 	bool status_line; /* draw one on standard error */
 	struct address metrics; /* where figures are told (proxy/metrics.h); without text: nowhere */
+	char advice[320]; /* told after the addresses; "": none */
 	/* Called when all listen, before the first connection is taken. */
 	void (*ready)(const struct proxy *proxy);
 	/* Called at SIGHUP, before the trace is rotated; NULL: nothing more. */
