@@ -69,6 +69,7 @@ struct reducing {
 	bool origin_known;    /* tells_origin() */
 	const char *base;     /* what parts are taken from: the trace, or a part of it */
 	char *best, *trying;  /* files beside the output */
+	char *rows_of;        /* ... and the base of a round of rows */
 	uint64_t begin_ns;
 
 	/* What is in the base. */
@@ -611,8 +612,7 @@ static bool part_shows(struct units *u, const bool *kept)
 	return same;
 }
 
-/* The part that was just judged is the best so far, and what comes is taken from it.  Rows are known by their place, which
- * would change; they are taken from one base until the end of their round. */
+/* The part that was just judged is the best so far, and what comes is taken from it, but for rows. */
 static bool take_part(struct units *u)
 {
 	struct reducing *r = u->r;
@@ -717,14 +717,39 @@ static void make_row_units(struct units *u, struct reducing *r)
 		u->units[i] = (struct ddmin_unit){.level = LEVEL_ROW, .doubt = 1, .fixed = r->rows[i].answered};
 }
 
+/* Rows are known by their place, which changes when others go: the parts of a round are all taken from one file, and the
+ * best so far is another one. */
+static bool begin_rows(struct reducing *r)
+{
+	if (r->base != r->best)
+		return true;
+	if (rename(r->best, r->rows_of) != 0)
+		return err_set_errno(r->err, errno, "cannot write %s", r->rows_of);
+	r->base = r->rows_of;
+	return true;
+}
+
+static bool end_rows(struct reducing *r)
+{
+	if (access(r->best, F_OK) == 0) { /* something went */
+		r->base = r->best;
+		return true;
+	}
+	if (r->base != r->rows_of)
+		return true;
+	if (rename(r->rows_of, r->best) != 0)
+		return err_set_errno(r->err, errno, "cannot write %s", r->best);
+	r->base = r->best;
+	return true;
+}
+
 /* *removed: something went.  False: it cannot go on, r->err says why. */
 static bool run_round(struct reducing *r, bool rows, bool *removed)
 {
-	uint64_t judged = r->summary->parts;
 	struct units u;
 	bool *kept, ok;
 
-	if (!list_base(r))
+	if ((rows && !begin_rows(r)) || !list_base(r))
 		return false;
 	if (rows)
 		make_row_units(&u, r);
@@ -738,9 +763,7 @@ static bool run_round(struct reducing *r, bool rows, bool *removed)
 		kept);
 	for (size_t i = 0; i < u.count; i++)
 		*removed |= !kept[i];
-	if (rows && r->summary->parts > judged && access(r->best, F_OK) == 0)
-		r->base = r->best;
-	ok = !u.failed;
+	ok = !u.failed && (!rows || end_rows(r));
 	free(kept);
 	release_units(&u);
 	return ok;
@@ -805,8 +828,10 @@ static void release(struct reducing *r)
 {
 	remove(r->best);
 	remove(r->trying);
+	remove(r->rows_of);
 	free(r->best);
 	free(r->trying);
+	free(r->rows_of);
 	free(r->txns);
 	free(r->stmts);
 	free(r->rows);
@@ -834,6 +859,7 @@ bool reduce_trace(const char *path, const char *output, const struct reduce_trac
 		return err_set(err, ERR_USAGE, "%s is there already: give --output a new name", output);
 	r.best = beside(output, ".best");
 	r.trying = beside(output, ".trying");
+	r.rows_of = beside(output, ".rows");
 	r.judge.examples = FINDINGS_MAX;
 	ok = take_finding(&r, path);
 	r.judge.progress = OUTPUT_NEVER;

@@ -532,6 +532,18 @@ static void follow_set(struct mvcc *m, const struct sql_set *set)
 	}
 }
 
+/* Perhaps: by any word of the statement, in whichever case. */
+static bool names_database(const struct naming *n, struct span database)
+{
+	struct span text = n->plan->key.text;
+
+	for (size_t i = 0; database.len && i + database.len <= text.len; i++)
+		if (span_ieq(span_of(text.ptr + i, database.len), database))
+			return true;
+	return false;
+}
+
+/* Its tables have no name any more, or it is not known which they have. */
 static void drop_database(const struct naming *n)
 {
 	struct mvcc *m = n->m;
@@ -539,8 +551,7 @@ static void drop_database(const struct naming *n)
 	for (size_t i = 0; i < m->catalog.label_count; i++) {
 		struct span database = m->catalog.labels[i].database;
 
-		if (!database.ptr ||
-			memmem(n->plan->key.text.ptr, n->plan->key.text.len, database.ptr, database.len))
+		if (!database.ptr || names_database(n, database))
 			label(m, database, m->catalog.labels[i].name, STORE_NONE);
 	}
 }
@@ -555,6 +566,9 @@ static void lose_all(const struct naming *n, const struct sql_stmt *stmt)
 		break;
 	case SQL_STMT_DROP_TABLE:
 		drop_tables(n, stmt->u.drop);
+		break;
+	case SQL_STMT_DROP_DATABASE:
+		drop_database(n);
 		break;
 	case SQL_STMT_RENAME_TABLE:
 		for (const struct sql_rename *r = stmt->u.rename; r; r = r->next) {
@@ -664,6 +678,8 @@ void define_after(struct mvcc *m, uint32_t stmt, const struct session_settings *
 		if (n.plan->stmt->kind == SQL_STMT_DROP_TABLE && n.plan->stmt->u.drop->tables->next &&
 			!(m->now.env.flavour == SQL_MYSQL && m->now.env.version >= MYSQL_ATOMIC))
 			lose_all(&n, n.plan->stmt);
+		else if (n.plan->stmt->kind == SQL_STMT_DROP_DATABASE)
+			drop_database(&n);
 	} else {
 		if (m->runs[stmt].contested)
 			lose_all(&n, n.plan->stmt);
