@@ -194,14 +194,20 @@ static void txn_event(struct mvcc *m, const struct schedule_txn_event *e)
 	}
 }
 
-uint32_t failed_commit(const struct mvcc *m, uint32_t stmt)
+bool may_commit_by_failing(const struct mvcc *m, uint32_t stmt)
 {
 	const struct schedule_stmt *s = &m->schedule->stmts[stmt];
 	uint16_t error = s->in->record.error;
+
+	return error && error != ER_PARSE_ERROR && m->runs[stmt].plan->commits && s->txn != SCHEDULE_NONE;
+}
+
+uint32_t failed_commit(const struct mvcc *m, uint32_t stmt)
+{
+	const struct schedule_stmt *s = &m->schedule->stmts[stmt];
 	const struct store_txn *t;
 
-	if (!error || error == ER_PARSE_ERROR || !m->runs[stmt].plan->commits ||
-		s->txn == SCHEDULE_NONE || !store_is_active(&m->store, s->txn + 1))
+	if (!may_commit_by_failing(m, stmt) || !store_is_active(&m->store, s->txn + 1))
 		return SCHEDULE_NONE;
 	t = &m->store.txns[s->txn + 1];
 	return m->schedule->txns[s->txn].by_failed || t->undo || t->tables ? s->txn : SCHEDULE_NONE;

@@ -18,7 +18,9 @@ bool begins_view(const struct mvcc *m, uint32_t txn);
 /* A statement that commits implicitly has done so when it fails, unless it could not even be parsed, and
  * only a later answer tells; that of COMMIT or ROLLBACK does not. */
 void commit_of_failed(struct mvcc *m, uint32_t stmt);
-/* The transaction that it may have ended so; SCHEDULE_NONE. */
+/* By the trace alone: may it have ended its transaction so, at another time than the trace says, or not as it says?  */
+bool may_commit_by_failing(const struct mvcc *m, uint32_t stmt);
+/* The transaction that it may have ended so, where that is not over yet; SCHEDULE_NONE. */
 uint32_t failed_commit(const struct mvcc *m, uint32_t stmt);
 /* Where clients ran at once: has it yet to commit, before all else that it does? */
 bool commits_first(const struct mvcc *m, uint32_t stmt);

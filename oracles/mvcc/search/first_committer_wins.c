@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "mvcc/execute/transaction_control.h"
 #include "mvcc/explain/explain.h"
 #include "mvcc/plan/key_ranges.h"
 #include "mvcc/solver.h"
@@ -75,6 +76,9 @@ static struct span_of_txn *spans_of(const struct mvcc *m)
 		if (stmt->txn != SCHEDULE_NONE && spans[stmt->txn].seen == UINT64_MAX &&
 			makes_view_surely(m, i))
 			spans[stmt->txn].seen = stmt->in->record.seq;
+		/* It was over before, perhaps, and the read view gone with it. */
+		if (may_commit_by_failing(m, i))
+			spans[stmt->txn].seen = 0;
 	}
 	return spans;
 }

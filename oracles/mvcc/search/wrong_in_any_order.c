@@ -37,6 +37,7 @@ struct end {
 
 struct order_free {
 	struct end *ends;  /* by transaction */
+	bool *doubtful;    /* ... it may have been over before, and committed, by a statement that failed */
 	uint32_t *writers; /* statements that may write, as they were sent */
 	uint64_t *over;    /* by writer: when the transactions of it and of all before it were over */
 	size_t writer_count;
@@ -52,6 +53,7 @@ static struct order_free *certain_of(struct mvcc *m)
 		return c;
 	c = m->search.order_free = arena_zero(&m->catalog.arena, sizeof(*c));
 	c->ends = arena_zero(&m->catalog.arena, (s->txn_count + 1) * sizeof(*c->ends));
+	c->doubtful = arena_zero(&m->catalog.arena, (s->txn_count + 1) * sizeof(*c->doubtful));
 	c->writers = arena_alloc(&m->catalog.arena, (s->stmt_count + 1) * sizeof(*c->writers));
 	for (uint32_t i = 0; i < s->stmt_count; i++) {
 		const struct record_stmt *r = &s->stmts[i].in->record;
@@ -60,6 +62,8 @@ static struct order_free *certain_of(struct mvcc *m)
 			if (e->event == TXN_END)
 				c->ends[e->txn] = (struct end){r->begin_seq, r->seq};
 		}
+		if (may_commit_by_failing(m, i))
+			c->doubtful[s->stmts[i].txn] = true;
 		if (m->runs[i].plan->writes || m->runs[i].plan->redefines || m->runs[i].mixes)
 			c->writers[c->writer_count++] = i;
 	}
@@ -264,7 +268,7 @@ static enum touch touch_of(
 	if (plan->redefines || m->sessions[m->schedule->stmts[stmt].in->session].unmodelled ||
 		r->flags & (STMT_NO_REPLY | STMT_NOT_KEPT) || plan_is_unreadable(plan, r) || txn == SCHEDULE_NONE ||
 		m->schedule->txns[txn].outcome == TXN_UNKNOWN || m->schedule->txns[txn].disconnected ||
-		m->schedule->txns[txn].by_failed || m->schedule->txns[txn].mixed == TXN_MIXED_YES)
+		m->schedule->txns[txn].by_failed || certain_of(m)->doubtful[txn] || m->schedule->txns[txn].mixed == TXN_MIXED_YES)
 		return TOUCHES_SOMEHOW;
 	/* One that failed, or counts no rows, changed none. */
 	if (r->error || (!r->affected && !r->result_sets))
@@ -303,7 +307,7 @@ struct states {
 /* Can what a transaction wrote have been met, if it was committed in time? */
 static bool is_in_sight(const struct mvcc *m, const struct look *look, const struct order_free *c, uint32_t txn)
 {
-	if (txn == STORE_NONE || txn == 0 || txn == m->now.txn)
+	if (txn == STORE_NONE || txn == 0 || txn == m->now.txn || c->doubtful[txn - 1])
 		return true;
 	return m->schedule->txns[txn - 1].outcome == TXN_COMMITTED && c->ends[txn - 1].begin <= look->high;
 }
@@ -500,7 +504,7 @@ static bool look_of(struct mvcc *m, struct look *look)
 	if (mode == READ_CURRENT || m->now.autocommit || m->now.level != LEVEL_REPEATABLE_READ)
 		return true;
 	/* One that failed before it may have begun it, and more before that. */
-	if (s->txns[txn].after_failed)
+	if (s->txns[txn].after_failed || certain_of(m)->doubtful[txn])
 		return false;
 	/* The transaction's read view: from its first statement that may make it, at the latest by the first that
 	 * surely does. */
