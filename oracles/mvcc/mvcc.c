@@ -9,6 +9,7 @@
 #include "mvcc/execute/disconnects.h"
 #include "mvcc/execute/execute.h"
 #include "mvcc/execute/final_rows.h"
+#include "mvcc/execute/untold_numbers.h"
 #include "mvcc/explain/accesses.h"
 #include "mvcc/explain/explain.h"
 #include "mvcc/explain/findings.h"
@@ -547,6 +548,7 @@ void mvcc_check(const struct schedule *schedule, const struct mvcc_options *opti
 	find_concurrent_mixed(m);
 	find_loose_ends(m);
 	serializable_reads_open(m);
+	m->untold = mem_zero(m->store.table_count + 1, sizeof(*m->untold));
 	solver_search(m);
 	/* Final rows are those of a schedule that was executed whole. */
 	if (!m->search.stopped)
@@ -557,6 +559,7 @@ void mvcc_check(const struct schedule *schedule, const struct mvcc_options *opti
 	if (options->accesses && !m->search.stopped)
 		accesses_report(m);
 	verdict_sort(verdict);
+	untold_numbers_release(m);
 	store_release(&m->store);
 	arena_release(&m->catalog.arena);
 	query_memo_release(&m->memo);

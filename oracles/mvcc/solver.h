@@ -52,6 +52,7 @@ struct mvcc {
 	bool gaps_open; /* gaps are not locked, by an old setting of the server */
 	uint64_t *last_answers; /* by statement: the last answer to it or to one before; NULL: not asked yet */
 	uint32_t *next_stmts; /* by statement: the next of its session; STORE_NONE */
+	struct untold_numbers **untold; /* by table; NULL: not asked for yet (untold_numbers.c) */
 	struct loose_end *loose_ends;
 	size_t loose_end_count;
 	struct reasons reasons;

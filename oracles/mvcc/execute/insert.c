@@ -349,11 +349,13 @@ void fill_autoinc(struct mvcc *m, const struct plan *plan, const struct eval_tab
 			continue;
 		step = row_count > 1 ? plan->key.auto_increment_step : 1;
 		/* The answer tells of the statement itself only. */
-		if (m->now.body_depth) {
+		if (m->now.body_depth && !*next)
+			*next = m->now.untold;
+		if (m->now.body_depth && !*next) {
 			answer_unsupported(a, REASON_AUTO_INCREMENT_NOT_RECORDED);
 			return;
 		}
-		if (!*next && !stmt->in->record.error &&
+		if (!*next && !m->now.body_depth && !stmt->in->record.error &&
 			!first_autoinc(m, plan, row_count, step, next, a)) {
 			if (meets_by_other_key(m, plan, c, a))
 				write_error(a, ER_DUP_ENTRY);

@@ -118,6 +118,7 @@ struct stmt_exec {
 	uint32_t culprit;    /* ... or rows are not: because of which statement, from 1; 0: none */
 	uint32_t forgetting; /* the statement, from 1, because of which tables become unknown; 0: none */
 	uint32_t body_depth; /* stored programs within each other */
+	uint64_t untold;     /* the first number of the rows of the program's INSERT that is being executed; 0: not known */
 	bool trying;         /* what is done will be undone: no choices */
 	bool trial_open;     /* ... and one would have been wanted */
 	uint32_t asked;      /* enum asked */

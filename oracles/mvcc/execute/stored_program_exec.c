@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "eval/value/collation.h"
+#include "mvcc/execute/untold_numbers.h"
 #include "mvcc/execute/write.h"
 #include "mvcc/plan/plan.h"
 #include "mvcc/plan/session_settings.h"
@@ -563,6 +564,8 @@ struct running {
 	struct call_answer *call; /* NULL: a trigger */
 	struct span label;
 	uint32_t steps;
+	bool has_number; /* LAST_INSERT_ID() is known in the program, and is: */
+	uint64_t number;
 };
 
 static void give_up(struct running *r, const struct eval_outcome *outcome)
@@ -579,16 +582,19 @@ struct entered {
 	const struct plan *plan;
 	const struct eval_locals *locals;
 	bool has_last_insert_id;
+	uint64_t last_insert_id;
 };
 
 static struct entered enter(struct running *r, const struct plan *plan)
 {
 	struct mvcc *m = r->m;
-	struct entered e = {m->now.plan, m->now.env.locals, m->now.env.has_last_insert_id};
+	struct entered e = {
+		m->now.plan, m->now.env.locals, m->now.env.has_last_insert_id, m->now.env.last_insert_id};
 
 	settings_apply(m, r->body->settings);
 	m->now.env.locals = r->body->alone ? NULL : &r->locals;
-	m->now.env.has_last_insert_id = false;
+	m->now.env.has_last_insert_id = r->has_number;
+	m->now.env.last_insert_id = r->number;
 	m->gathered.count = 0;
 	m->now.body_depth++;
 	if (plan)
@@ -604,6 +610,7 @@ static void leave(struct running *r, struct entered e)
 	settings_apply(m, e.plan);
 	m->now.env.locals = e.locals;
 	m->now.env.has_last_insert_id = e.has_last_insert_id;
+	m->now.env.last_insert_id = e.last_insert_id;
 	m->gathered.count = 0;
 	m->now.body_depth--;
 }
@@ -681,6 +688,29 @@ static void merge(struct running *r, const struct write_answer *b)
 		write_error(a, b->errors[i]);
 }
 
+/* INSERT: the first number that the server gave to its rows; 0: none, or not known. */
+static uint64_t find_number(struct mvcc *m, const struct plan *plan, struct eval_rows *rows)
+{
+	struct eval_outcome outcome = {0};
+
+	if (!plan->insert || plan->stmt->u.insert->query ||
+		!eval_insert_rows(plan->insert, &m->scratch, &m->now.env, &m->source, rows, &outcome))
+		return 0;
+	return untold_number(m, plan, rows);
+}
+
+/* Is LAST_INSERT_ID() another one after it? */
+static bool may_number(const struct plan *plan)
+{
+	const struct eval_table *def = plan->insert ? eval_insert_table(plan->insert) : NULL;
+
+	for (uint32_t i = 0; def && i < def->column_count; i++) {
+		if (def->columns[i].auto_increment)
+			return true;
+	}
+	return false;
+}
+
 static void run_write(struct running *r, const struct step *s)
 {
 	struct mvcc *m = r->m;
@@ -688,10 +718,16 @@ static void run_write(struct running *r, const struct step *s)
 	struct entered e = enter(r, s->plan);
 	const struct execution *x = m->schedule->execution;
 	bool found = x->sessions[m->schedule->stmts[m->now.stmt].in->session].capabilities & CLIENT_FOUND_ROWS;
+	uint64_t untold = m->now.untold;
+	struct eval_rows rows = {0};
 
-	if (s->blind) {
+	m->now.untold = r->body->alone ? 0 : find_number(m, s->plan, &rows);
+	if (may_number(s->plan)) {
+		r->has_number = m->now.untold;
+		r->number = m->now.untold;
+	}
+	if (s->blind && !m->now.untold) {
 		struct eval_outcome outcome = {0};
-		struct eval_rows rows = {0};
 
 		if (!eval_insert_rows(s->plan->insert, &m->scratch, &m->now.env, &m->source, &rows, &outcome))
 			answer_outcome(m, &b, &outcome);
@@ -701,6 +737,7 @@ static void run_write(struct running *r, const struct step *s)
 	} else {
 		write_execute(m, s->plan, &b);
 	}
+	m->now.untold = untold;
 	leave(r, e);
 	merge(r, &b);
 	if (found && s->plan->stmt->kind == SQL_STMT_UPDATE)
@@ -851,7 +888,9 @@ static struct running run_begin(struct mvcc *m, const struct body *body, struct 
 		.body = body,
 		.values = values,
 		.locals = {.list = body->locals, .values = values},
-		.a = a};
+		.a = a,
+		.has_number = m->now.env.has_last_insert_id,
+		.number = m->now.env.last_insert_id};
 }
 
 static void fire_one(struct mvcc *m, const struct body *body, const struct eval_value *old,

@@ -204,11 +204,12 @@ struct looking {
 
 static void look_at(struct looking *l, const struct program *p);
 
-static void add_effect(struct effects *e, uint32_t table, bool written, bool blind)
+static void add_effect(struct effects *e, uint32_t table, bool written, bool inserts, bool blind)
 {
 	for (uint32_t i = 0; i < e->count; i++) {
 		if (e->list[i].table == table) {
 			e->list[i].written |= written;
+			e->list[i].inserts &= inserts || !written;
 			e->list[i].blind &= blind;
 			return;
 		}
@@ -216,7 +217,7 @@ static void add_effect(struct effects *e, uint32_t table, bool written, bool bli
 	if (e->count == EFFECTS_MAX)
 		e->may_write_any = true;
 	else
-		e->list[e->count++] = (struct effect){table, written, blind};
+		e->list[e->count++] = (struct effect){table, written, inserts || !written, blind};
 }
 
 /* Are all that the schema tells of known? */
@@ -311,7 +312,8 @@ static void see_table(void *ctx, const struct sql_table_name *name, const struct
 		l->out->may_write_any = true;
 		return;
 	}
-	add_effect(l->out, table, written, written && inserts_blindly(l->m, table, l->stmt));
+	add_effect(l->out, table, written, l->stmt->kind == SQL_STMT_INSERT && !l->stmt->u.insert->on_duplicate,
+		written && inserts_blindly(l->m, table, l->stmt));
 	if (written)
 		fire(l, table, plan_events(l->stmt));
 }
@@ -536,6 +538,15 @@ bool effects_touch(const struct effects *e, uint32_t table, bool written)
 			return true;
 	}
 	return false;
+}
+
+bool effects_only_insert(const struct effects *e, uint32_t table)
+{
+	for (uint32_t i = 0; e && i < e->count; i++) {
+		if (e->list[i].table == table)
+			return e->list[i].inserts;
+	}
+	return true;
 }
 
 static void fire_own(struct looking *l, struct plan *plan, uint32_t table)

@@ -25,6 +25,7 @@ struct effects {
 	struct effect {
 		uint32_t table;
 		bool written;
+		bool inserts; /* ... by INSERT alone */
 		bool blind; /* only rows whose key the server makes were put in: nothing is in their way */
 	} list[EFFECTS_MAX];
 	uint32_t count;
@@ -52,6 +53,8 @@ bool plan_is_call(const struct plan *plan);
 bool effects_write(const struct effects *e);
 /* Does it touch the table, or (`written`) write it? */
 bool effects_touch(const struct effects *e, uint32_t table, bool written);
+/* Is all that it does to the table that it puts rows in? */
+bool effects_only_insert(const struct effects *e, uint32_t table);
 /* INSERT of rows that only the server numbers, where nothing else is unique and nothing refers. */
 bool inserts_blindly(const struct mvcc *m, uint32_t table, const struct sql_stmt *stmt);
 /* Is it a parameter or a variable of the program, anywhere in it? */

@@ -135,6 +135,10 @@ struct store_read {
 	X(touches, APART)                                                                          \
 	X(reads, APART)                                                                            \
 	X(has_unknown_rows, VALUE)                                                                           \
+	X(numbered, VALUE)                                                                         \
+	X(numbers_unseen, VALUE)                                                                   \
+	X(numbers_taken, VALUE)                                                                    \
+	X(numbers_from, UNUSED) /* follows from them */                                        \
 	X(others, APART)
 
 struct store_table {
@@ -176,6 +180,10 @@ struct store_table {
 	struct store_read *reads; /* newest first */
 	uint32_t tied; /* the same number for tables that foreign keys tie together */
 	bool in_order; /* it matters in which order rows go, because of foreign keys */
+	uint64_t numbered;     /* the largest AUTO_INCREMENT number that no answer told (untold_numbers.c) */
+	uint32_t numbers_unseen; /* how many of them no answer shows */
+	uint64_t numbers_taken; /* those that are seen and were taken, as a sum */
+	uint32_t numbers_from; /* of those that are seen, the ones before this are taken */
 	uint32_t has_unknown_rows;             /* there were ever rows that are not known */
 	struct store_record *others; /* stands for the keys that have no record; NULL: none of them exists */
 };
