@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "reduce/script.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +24,8 @@ static void take_section(struct script *script, const struct scenario_section *s
 
 void script_open(struct script *out, const struct scenario *s, const struct sql_options *sql)
 {
-	*out = (struct script){.arena = ARENA_INIT, .sql = *sql, .scenario = s, .level = s->level};
+	*out = (struct script){.arena = ARENA_INIT, .sql = *sql, .scenario = s, .level = s->level,
+		.rounds = scenario_rounds(s)};
 	out->stmts = arena_zero(
 		&out->arena, (s->setup.count + s->schedule.count + s->final.count + 1) * sizeof(*out->stmts));
 	out->session_names = arena_zero(&out->arena, (s->session_count + 1) * sizeof(*out->session_names));
@@ -227,6 +229,12 @@ static bool add_header(const struct script *script, struct scenario *out, struct
 			ok = scenario_add_meta(out, meta->key, meta->value, err);
 		else if (span_eq_str(meta->key, "shows") && !script->forget_shows)
 			ok = add_shows(script, meta->value, out, err);
+	}
+	if (ok && script->rounds) {
+		char rounds[16];
+
+		snprintf(rounds, sizeof(rounds), "%u", script->rounds);
+		ok = scenario_add_meta(out, SPAN_LIT("rounds"), span_str(rounds), err);
 	}
 	return ok;
 }

@@ -34,6 +34,7 @@ struct script {
 	size_t setup_count, schedule_count, count;
 	struct span *session_names;
 	enum txn_level level, *session_levels;
+	uint32_t rounds; /* `# rounds:`; 0: none */
 	bool forget_shows; /* leave out the `# shows:` lines */
 };
 

@@ -529,7 +529,7 @@ const struct scenario_verdict *scenario_verdict(
 static bool is_once(struct span key)
 {
 	return span_eq_str(key, "id") || span_eq_str(key, "isolation") ||
-	       span_eq_str(key, "node") || span_eq_str(key, "contract");
+	       span_eq_str(key, "node") || span_eq_str(key, "contract") || span_eq_str(key, "rounds");
 }
 
 static const struct scenario_meta *find_meta(const struct scenario *s, struct span key)
@@ -545,6 +545,24 @@ struct span scenario_meta(const struct scenario *s, const char *key)
 	const struct scenario_meta *meta = find_meta(s, span_str(key));
 
 	return meta ? meta->value : SPAN_NONE;
+}
+
+/* 0: it is no number of rounds. */
+static uint32_t rounds_of(struct span text)
+{
+	uint64_t rounds = 0;
+
+	for (size_t i = 0; i < text.len; i++) {
+		if (!char_is_digit(text.ptr[i]) || rounds > SCENARIO_ROUNDS_MAX)
+			return 0;
+		rounds = rounds * 10 + (uint64_t)(text.ptr[i] - '0');
+	}
+	return rounds <= SCENARIO_ROUNDS_MAX ? (uint32_t)rounds : 0;
+}
+
+uint32_t scenario_rounds(const struct scenario *s)
+{
+	return rounds_of(scenario_meta(s, "rounds"));
 }
 
 static bool is_line(struct span s)
@@ -574,6 +592,8 @@ bool scenario_add_meta(struct scenario *s, struct span key, struct span value, s
 		return shift_error(err, base);
 	if (span_eq_str(key, "expect") && !add_verdict(s, own, err))
 		return shift_error(err, base);
+	if (span_eq_str(key, "rounds") && !rounds_of(own))
+		return err_set_at(err, ERR_FORMAT, base, "rounds are a number from 1 to %d", SCENARIO_ROUNDS_MAX);
 	MEM_RESERVE(s->meta, s->meta_count + 1, s->meta_capacity);
 	s->meta[s->meta_count++] = (struct scenario_meta){
 		.key = arena_copy(&s->arena, key), .value = arena_copy(&s->arena, own)};

@@ -40,6 +40,7 @@ enum scenario_limits {
 	SCENARIO_META_MAX = 10000,
 	SCENARIO_IMPORT_MAX = 10000, /* scenarios of one imported file */
 	SCENARIO_NODE_MAX = 16,
+	SCENARIO_ROUNDS_MAX = 1000 * 1000,
 };
 
 #define SCENARIO_NO_SESSION UINT32_MAX
@@ -178,7 +179,7 @@ bool scenario_session(
 /* session is SCENARIO_NO_SESSION except in the schedule.  The new statement is the section's last. */
 bool scenario_add(struct scenario *s, struct scenario_section *section, uint32_t session,
 	struct span sql, struct err *err) MUST_CHECK;
-/* Understands `isolation`, `node` and `expect`.  Sessions that the first two name must be there. */
+/* Understands `isolation`, `node`, `rounds` and `expect`.  Sessions that the first two name must be there. */
 bool scenario_add_meta(
 	struct scenario *s, struct span key, struct span value, struct err *err) MUST_CHECK;
 /* `text` is what stands after "=>". */
@@ -190,6 +191,8 @@ bool scenario_expect_parse(struct scenario *s, struct scenario_expect *out, stru
 struct span scenario_meta(const struct scenario *s, const char *key);
 /* The level a session runs at: its own, else the scenario's, else LEVEL_UNKNOWN. */
 enum txn_level scenario_level(const struct scenario *s, uint32_t session);
+/* `# rounds:`: sessions do not wait for each other, and send all they have so many times; 0: they take turns. */
+uint32_t scenario_rounds(const struct scenario *s);
 /* How many nodes of a cluster its sessions are on. */
 size_t scenario_nodes(const struct scenario *s);
 /* What is expected of that release at that level: the last line that fits; NULL when none does. */

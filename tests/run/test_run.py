@@ -793,6 +793,26 @@ def case_files():
     assert {trace.names[r["session"]]: r["level"] for r in trace.kind("txn")} == {"T1": 2, "T2": 3}
 
 
+def sessions_that_do_not_wait_for_each_other():
+    trace, _ = run("""# rounds: 3
+[setup]
+create table t(a int primary key, b int); insert into t values (1,1);
+[schedule]
+T1> begin;
+T1> select sleep(0.05);
+T2> select sleep(0.05);
+T1> update t set b=b+1; -- => ok 77
+T2> update t set b=b+1;
+""")
+    one, two = trace.stmts("T1"), trace.stmts("T2")
+    assert [s["text"].split()[0] for s in one] == ["begin", "select", "update"] * 3, one
+    assert [s["text"].split()[0] for s in two] == ["select", "update"] * 3, two
+    assert two[0]["begin_seq"] < one[1]["seq"] and one[1]["begin_seq"] < two[0]["seq"], (one[1], two[0])
+    # T1 ends without a COMMIT, and keeps none waiting; the BEGIN of its next round commits.
+    assert not any(s["error"] for s in one + two), two
+    assert trace.table("final") == [(1, 6)], trace.table("final")
+
+
 TESTS = [anomaly(name) for name in ANOMALIES] + [a_circle_that_stands]
 if RELEASE == "mariadb-local":
     TESTS += [blocked_and_resumed, statements_go_on_after_errors, metadata_locks,
@@ -803,7 +823,7 @@ if RELEASE == "mariadb-local":
               answers_behind_those_they_let_go_on,
               unmet_expectations_are_told, what_cannot_run, the_server_splits_statements_alike,
               procedures_and_types, the_servers_own_settings, many_sessions, summaries,
-              case_files]
+              case_files, sessions_that_do_not_wait_for_each_other]
 
 
 def main():
