@@ -51,8 +51,10 @@ enum contract_circumstance {
 #undef X
 };
 
+enum { CONTRACT_NAME_MAX = 40 };
+
 struct contract_rule {
-	char name[40];
+	char name[CONTRACT_NAME_MAX];
 	uint64_t allows; /* a set of classes: bits by enum finding_class; of a cluster from CLASS_LOST_COMMIT on */
 	uint32_t when;   /* of a cluster: all of these circumstances; enum contract_circumstance */
 	char page[200];
@@ -69,7 +71,7 @@ struct contract_level {
 enum contract_engine { CONTRACT_ENGINE_OF_SERVER, CONTRACT_ENGINE_TIDB };
 
 struct contract {
-	char name[40];
+	char name[CONTRACT_NAME_MAX];
 	enum contract_engine engine;
 	bool untimed; /* an answer need not come from one state, at a moment that its times allow */
 	struct contract_level levels[CONTRACT_LEVELS];

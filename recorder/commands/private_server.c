@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "commands/sibling_program.h"
 
 enum { OUTPUT_MAX = 64 * 1024, ARGS_MAX = 40, STATUS_SKIP = 77 };
 
@@ -17,26 +18,7 @@ static const char tool_name[] = "isorec-servers";
 
 static void find_tool(char *out, size_t size)
 {
-	/* Installed beside us; or we are build/recorder/isorec of a source tree. */
-	static const char *const places[] = {"", "../../recorder/servers/"};
-	const char *given = getenv("ISOREC_SERVERS");
-	ssize_t len;
-	char *slash;
-
-	snprintf(out, size, "%s", given && *given ? given : tool_name);
-	if (given && *given)
-		return;
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		len = readlink("/proc/self/exe", out, size - 1);
-		if (len <= 0)
-			break;
-		out[len] = '\0';
-		slash = strrchr(out, '/');
-		snprintf(slash + 1, size - (size_t)(slash + 1 - out), "%s%s", places[i], tool_name);
-		if (access(out, X_OK) == 0)
-			return;
-	}
-	snprintf(out, size, "%s", tool_name);
+	sibling_program(tool_name, "ISOREC_SERVERS", "../../recorder/servers/", out, size);
 }
 
 /* Runs the tool; its output and messages go into the buffers.  The exit status, or -1. */

@@ -8,24 +8,23 @@
 #include <unistd.h>
 
 #include "base/files.h"
-#include "base/mem.h"
 #include "base/output.h"
 #include "commands/case_options.h"
 #include "commands/case_servers.h"
 #include "commands/recorder_commands.h"
+#include "commands/reduce_input.h"
 #include "commands/run_options.h"
-#include "model/execution/execution.h"
-#include "reduce/script.h"
+#include "common/contract.h"
 #include "reducer/executor.h"
 #include "reducer/reducer.h"
 
 struct reduce_options {
 	struct connection_options connection;
-	const char *server, *database, *output, *finding, *isolation, *experience;
+	const char *server, *database, *output, *finding, *contract, *isolation, *experience;
 	struct run_timeouts timeouts;
 	uint64_t time, tries, jobs, memory;
 	double floor;
-	int same;
+	int same, instrument; /* enum instrument_mode; -1: as the failure needs it */
 	bool explain, overwrite, drop_database, quiet;
 };
 
@@ -34,95 +33,6 @@ struct reduce_options {
 /* Waits that end soon: a candidate without its COMMIT keeps others waiting until then.  Commits that wait for no disk. */
 static const char *const private_settings[] = {"innodb_lock_wait_timeout=3", "innodb_flush_log_at_trx_commit=0",
 	"innodb_buffer_pool_size=64M", NULL};
-
-/* ---- the input ---- */
-
-static bool is_trace(const char *path)
-{
-	size_t len = strlen(path);
-
-	return len > 4 && strcmp(path + len - 4, ".itr") == 0;
-}
-
-/* Of what was recorded the statements that the finding is about, in the order in which they began: its transactions, and
- * what others wrote into the tables of the statement that it names. */
-static bool cut_to_witness(struct scenario *scenario, const struct execution *e, const struct failure *failure, struct err *err)
-{
-	enum { OTHERS = 3 }; /* doubts of failure_doubts() */
-	uint8_t *doubts = mem_zero(scenario->schedule.count + 1, 1);
-	struct sql_options sql = sql_options_for_server(e->server.version);
-	struct scenario part;
-	struct script script;
-	bool ok;
-
-	if (!failure_doubts(failure, scenario, e, doubts)) {
-		free(doubts);
-		return true;
-	}
-	script_open(&script, scenario, &sql);
-	for (size_t i = 0; i < script.schedule_count; i++)
-		script.stmts[script.setup_count + i].dropped = doubts[i] >= OTHERS;
-	ok = script_build(&script, &part, err);
-	script_release(&script);
-	free(doubts);
-	if (!ok)
-		return false;
-	scenario_release(scenario);
-	*scenario = part;
-	return true;
-}
-
-/* A recording of clients that ran at once: what the finding needs of it becomes a scenario. */
-static bool read_free_run(struct scenario *out, const struct execution *e, const char *path, struct reduce_options *o,
-	struct err *err)
-{
-	struct execution_scenario_options how = {.skip = true};
-	static struct failure failure;
-	uint64_t skipped;
-
-	if (!failure_of_trace(e, o->finding, &failure, err) || !execution_to_scenario(e, &how, out, &skipped, err))
-		return err_prefix(err, "%s", path);
-	if (skipped)
-		output_message("%s: %" PRIu64 " statement%s cannot be sent again", path, skipped, skipped == 1 ? "" : "s");
-	if (!cut_to_witness(out, e, &failure, err)) {
-		scenario_release(out);
-		return false;
-	}
-	o->finding = failure.class_;
-	return true;
-}
-
-static bool read_trace(struct scenario *out, const char *path, struct reduce_options *o, struct err *err)
-{
-	struct execution e;
-	bool ok;
-
-	if (!execution_load(&e, path, NULL, err))
-		return false;
-	/* Of a part of a trace, the statements that are left make the scenario. */
-	ok = e.scenario.ptr && !e.is_part ? scenario_parse(out, e.scenario, "the scenario in the trace", err)
-			    : read_free_run(out, &e, path, o, err);
-	execution_release(&e);
-	return ok;
-}
-
-static bool read_scenario(struct scenario *out, const char *path, struct err *err)
-{
-	struct scenario_list list = {0};
-	struct buf text = BUF_INIT;
-	bool ok = file_read(path, SCENARIO_TEXT_MAX, &text, err) &&
-		  scenario_import(&list, scenario_guess(buf_span(&text)), buf_span(&text), path, err);
-
-	buf_release(&text);
-	if (ok && list.count != 1) {
-		ok = err_set(err, ERR_USAGE, "%s has %zu cases: one at a time can be reduced", path, list.count);
-	} else if (ok) {
-		*out = list.scenarios[0];
-		list.count = 0;
-	}
-	scenario_list_release(&list);
-	return ok;
-}
 
 /* ---- telling ---- */
 
@@ -187,7 +97,44 @@ static FILE *open_log(const struct reduce_options *o, struct err *err)
 	return log;
 }
 
-static bool reduce(const struct reduce_options *o, const struct scenario *scenario, struct reducer_summary *summary,
+/* Versions, where only versions show the failure. */
+static void set_instrument(struct reduce_options *o, const struct reduce_input *input, struct run_options *run)
+{
+	enum instrument_mode mode = o->instrument >= 0 ? (enum instrument_mode)o->instrument
+				    : input->seen && input->failure.needs_versions ? INSTRUMENT_TRIGGER
+										   : INSTRUMENT_OFF;
+
+	run->binlog = mode == INSTRUMENT_BINLOG;
+	run->instrument = run->binlog ? INSTRUMENT_OFF : mode;
+	if (o->instrument < 0 && mode)
+		say_line(o, "candidates are recorded with versions (--instrument=trigger): the finding needs them");
+}
+
+/* Whether what is looked for needs no oracle. */
+static bool is_answer(const char *finding)
+{
+	return finding && (strncmp(finding, "error-", 6) == 0 || strcmp(finding, "crash") == 0 || strcmp(finding, "hang") == 0);
+}
+
+/* One attempt after the other, until one fails. */
+static bool reduce_attempts(const struct reduce_input *input, struct reducer_options *options,
+	struct reducer_summary *summary, struct err *err)
+{
+	for (size_t i = 0; i < input->count; i++) {
+		const struct reduce_attempt *attempt = &input->attempts[i];
+
+		if (attempt->what[0])
+			options->say(options->say_ctx, attempt->what);
+		options->first_max = attempt->executions;
+		if (!reducer_run(options, &attempt->scenario, summary, err))
+			return false;
+		if (summary->reproduced || runs_stop)
+			return true;
+	}
+	return true;
+}
+
+static bool reduce(struct reduce_options *o, const struct reduce_input *input, struct reducer_summary *summary,
 	struct err *err)
 {
 	struct executor_options executor = {.run = runs_defaults(&o->connection, &o->timeouts),
@@ -197,36 +144,52 @@ static bool reduce(const struct reduce_options *o, const struct scenario *scenar
 		.stuck_ns = o->timeouts.hang + o->timeouts.answer + UINT64_C(120000000000),
 		.stop = &runs_stop};
 	struct reducer_options options = {.execute = execute_texts, .trace = trace_of, .jobs = o->jobs, .folder = o->output,
-		.finding = o->finding, .same = (enum failure_same)o->same, .time_ns = o->time, .executions_max = o->tries,
+		.finding = input->seen ? input->failure.class_ : o->finding, .like = input->seen ? &input->failure : NULL,
+		.same = (enum failure_same)o->same, .time_ns = o->time, .executions_max = o->tries,
 		.floor = o->floor, .experience = o->experience, .say = say_line, .stop = &runs_stop};
-	struct reduce_options copy = *o;
 	bool ok;
 
 	executor.run.target.database = o->database;
 	executor.run.drop_database = o->drop_database;
+	set_instrument(o, input, &executor.run);
+	executor.answers_only = is_answer(o->finding);
 	executor.server = o->server ? case_server_private(o->server, private_settings) : case_server_given();
 	options.log = o->explain ? open_log(o, err) : NULL;
 	if (o->explain && !options.log)
 		return false;
-	options.say_ctx = &copy;
+	options.say_ctx = o;
 	options.ctx = executor_open(&executor);
-	ok = reducer_run(&options, scenario, summary, err);
+	ok = reduce_attempts(input, &options, summary, err);
 	executor_close(options.ctx);
 	if (options.log)
 		fclose(options.log);
 	return ok;
 }
 
-static bool set_level(struct scenario *s, const char *word)
+static void set_level(struct scenario *s, const char *word)
 {
-	enum txn_level level = scenario_level_word(span_str(word));
-
-	if (!level)
-		return false;
-	s->level = level;
+	s->level = scenario_level_word(span_str(word));
 	for (size_t i = 0; i < s->session_count; i++)
 		s->sessions[i].level = LEVEL_UNKNOWN;
-	return true;
+}
+
+static bool read_input(const char *path, struct reduce_options *o, struct reduce_input *input, struct err *err)
+{
+	struct reduce_input_options options = {
+		.finding = o->finding, .contract = o->contract, .folder = o->output, .say = say_line, .ctx = o};
+	bool ok = reduce_input_read(path, &options, input, err);
+
+	for (size_t i = 0; ok && i < input->count; i++) {
+		struct scenario *s = &input->attempts[i].scenario;
+
+		if (o->isolation)
+			set_level(s, o->isolation);
+		if (o->contract && !scenario_meta(s, "contract").ptr)
+			ok = scenario_add_meta(s, SPAN_LIT("contract"), span_str(o->contract), err);
+	}
+	if (!ok)
+		reduce_input_release(input);
+	return ok;
 }
 
 static bool may_write(const struct reduce_options *o)
@@ -251,9 +214,10 @@ static enum exit_status reduce_run(const struct command *command, int argc, char
 		.memory = CASE_MEMORY_DEFAULT,
 		.floor = 0.1,
 		.same = SAME_SHAPE,
+		.instrument = -1,
 		.timeouts = RUN_TIMEOUTS_DEFAULT};
 	struct reducer_summary summary = {.whole = false};
-	struct scenario scenario;
+	struct reduce_input input;
 	enum exit_status status;
 	struct err err;
 	char **args;
@@ -264,20 +228,20 @@ static enum exit_status reduce_run(const struct command *command, int argc, char
 		return status;
 	if (count != 1)
 		return command_misused(command, count ? "one scenario or trace at a time" : "which scenario or trace?");
-	if (!(is_trace(args[0]) ? read_trace(&scenario, args[0], &o, &err) : read_scenario(&scenario, args[0], &err)))
-		return command_failed(command, &err);
-	if (o.isolation && !set_level(&scenario, o.isolation)) {
-		scenario_release(&scenario);
+	if (o.isolation && !scenario_level_word(span_str(o.isolation)))
 		return command_misused(command, "--isolation takes RU, RC, RR or SER");
-	}
-	if (!runs_folder(o.output) || !may_write(&o) || !runs_begin()) {
-		scenario_release(&scenario);
+	if (!runs_folder(o.output) || !may_write(&o))
+		return EXIT_STATUS_INPUT;
+	if (!read_input(args[0], &o, &input, &err))
+		return command_failed(command, &err);
+	if (!runs_begin()) {
+		reduce_input_release(&input);
 		return EXIT_STATUS_INPUT;
 	}
 	signal(SIGPIPE, SIG_IGN);
-	ok = reduce(&o, &scenario, &summary, &err);
+	ok = reduce(&o, &input, &summary, &err);
 	runs_end();
-	scenario_release(&scenario);
+	reduce_input_release(&input);
 	if (!ok) {
 		if (summary.reproduced)
 			tell_result(&o, &summary);
@@ -319,6 +283,20 @@ static const struct option_def reduce_table[] = {
 		OPTION_STRING(struct reduce_options, isolation),
 		.preset = "what the scenario says",
 		.help = "RU, RC, RR or SER, for all sessions"},
+	{.name = "contract",
+		.argument = "NAME",
+		OPTION_STRING(struct reduce_options, contract),
+		.choices = contract_names,
+		.preset = "by the server",
+		.help = "what was promised: innodb, innodb-si, tidb-pessimistic, or adya (the textbook levels); the result says it "
+			"in a `# contract:` line"},
+	{.name = "instrument",
+		.argument = "MODE",
+		OPTION_CHOICE(struct reduce_options, instrument),
+		.choices = instrument_mode_words,
+		.preset = "trigger where a recording's finding needs versions, else off",
+		.help = "have the recordings of candidates say which versions statements read and wrote, as isorec run does: what "
+			"only the oracle adya finds needs that"},
 	{.name = "floor",
 		.argument = "RATE",
 		OPTION_REAL(struct reduce_options, floor),

@@ -181,7 +181,7 @@ static void execute_one(void *ctx, const struct span *texts, size_t count, struc
 		return;
 	if (start_server(r->w, r->server, &err)) {
 		r->w->runs[r->server].output = r->w->traces[r->server];
-		execute_here(&s, &r->w->runs[r->server], out, &gone);
+		execute_here(&s, &r->w->runs[r->server], false, out, &gone);
 		if (gone)
 			stop_server(r->w, r->server);
 	}
@@ -214,7 +214,7 @@ static void reduce_case(struct worker *w, size_t server, uint64_t number, const 
 {
 	struct reducing reducing = {w, server};
 	struct buf folder = BUF_INIT;
-	struct reducer_summary summary;
+	struct reducer_summary summary = {.rate = 1};
 	struct reducer_options options = {.execute = execute_one, .trace = trace_of_one, .ctx = &reducing, .jobs = 1,
 		.same = SAME_SHAPE, .time_ns = REDUCE_S * UINT64_C(1000000000), .executions_max = REDUCE_EXECUTIONS, .floor = 0.1,
 		.stop = w->options->stop};

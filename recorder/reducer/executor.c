@@ -39,19 +39,21 @@ static void fail(struct outcome *out, const char *why)
 	snprintf(out->why, sizeof(out->why), "%.199s", why);
 }
 
-static bool judge_trace(const struct scenario *scenario, const char *path, struct outcome *out, struct err *err)
+static bool judge_trace(
+	const struct scenario *scenario, const char *path, bool answers_only, struct outcome *out, struct err *err)
 {
 	struct execution e;
 	bool ok;
 
 	if (!execution_load(&e, path, NULL, err))
 		return false;
-	ok = outcome_judge(scenario, &e, out, err);
+	ok = answers_only ? outcome_take_answers(scenario, &e, out, err) : outcome_judge(scenario, &e, path, out, err);
 	execution_release(&e);
 	return ok;
 }
 
-void execute_here(const struct scenario *scenario, const struct run_options *run, struct outcome *out, bool *gone)
+void execute_here(
+	const struct scenario *scenario, const struct run_options *run, bool answers_only, struct outcome *out, bool *gone)
 {
 	uint64_t begin = clock_mono_ns();
 	struct run_summary summary;
@@ -59,7 +61,7 @@ void execute_here(const struct scenario *scenario, const struct run_options *run
 	bool ok = run_scenario(scenario, run, &summary, &err);
 
 	*gone = false;
-	if ((ok || summary.server_gone) && judge_trace(scenario, run->output, out, &err)) {
+	if ((ok || summary.server_gone) && judge_trace(scenario, run->output, answers_only, out, &err)) {
 		*gone = summary.server_gone;
 		if (summary.hung)
 			outcome_add_accident(out, "hang");
@@ -106,7 +108,7 @@ static void do_text(struct worker *w, struct span text, struct outcome *out)
 	}
 	if (w->started) {
 		unlink(w->run.output);
-		execute_here(&scenario, &w->run, out, &gone);
+		execute_here(&scenario, &w->run, w->options->answers_only, out, &gone);
 		if (gone && w->server.restarts) {
 			w->server.stop(&w->server);
 			w->started = false;
@@ -240,7 +242,7 @@ static void take_bytes(struct child *c, struct outcome *out)
 		return;
 	if (got <= 0) {
 		end_child(c, true);
-		fail(out, "the worker ended: a bug of isorec");
+		fail(out, "the worker ended: out of memory (--memory), or a bug of isorec");
 		return;
 	}
 	c->got += (size_t)got;

@@ -20,13 +20,15 @@ struct executor_options {
 	struct run_options run; /* database NAME: worker 0 uses NAME_0, worker 1 NAME_1 ... */
 	const char *folder;     /* for recordings, 0.itr, 1.itr ... */
 	unsigned jobs;
+	bool answers_only;    /* no oracle is run: what is looked for is an error, a crash or a hang */
 	uint64_t memory_max;  /* bytes of a worker */
 	uint64_t stuck_ns;    /* a worker that says nothing for so long is killed */
 	const volatile sig_atomic_t *stop;
 };
 
 /* One execution in this process, into the trace that run->output names.  *gone: the server is. */
-void execute_here(const struct scenario *scenario, const struct run_options *run, struct outcome *out, bool *gone);
+void execute_here(const struct scenario *scenario, const struct run_options *run, bool answers_only, struct outcome *out,
+	bool *gone);
 
 struct executor;
 

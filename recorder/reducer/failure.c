@@ -5,15 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "common/contract.h"
 #include "common/known/known_bugs.h"
-#include "common/known/signature.h"
-#include "common/known/violations.h"
-#include "common/merge_findings.h"
 #include "common/shape.h"
-#include "mvcc/mvcc.h"
-#include "reduce/script.h"
+#include "reducer/judge.h"
 
 const char *const failure_same_words[] = {"class", "shape", "known", "output", NULL};
 
@@ -25,11 +20,15 @@ static void keep(char *out, size_t size, struct buf *text)
 	buf_clear(text);
 }
 
-static void fill(const struct finding *f, struct failure *out)
+/* Whether mvcc says something of the same transactions, too, makes no other failure of what adya found. */
+static void fill(const struct finding *found, struct failure *out)
 {
+	struct finding copy = *found, *f = &copy;
 	struct buf text = BUF_INIT;
 
-	*out = (struct failure){.violation = f->severity == SEVERITY_VIOLATION};
+	*out = (struct failure){.violation = f->severity == SEVERITY_VIOLATION, .needs_versions = finding_needs_versions(f)};
+	if (f->oracle == FOUND_BY_ADYA_AND_MVCC)
+		f->oracle = FOUND_BY_ADYA;
 	memcpy(out->id, f->id, sizeof(out->id));
 	snprintf(out->class_, sizeof(out->class_), "%s", finding_name(f));
 	finding_print_kind(f, &text);
@@ -72,38 +71,20 @@ void outcome_add_accident(struct outcome *out, const char *class_)
 
 /* ---- judging ---- */
 
-static bool judge(const struct execution *e, struct verdict *verdict, struct err *err)
-{
-	struct contract contract;
-	struct schedule schedule;
-
-	if (!contract_builtin(&contract, known_contract(e), err))
-		return false;
-	verdict_init(verdict);
-	schedule_init(&schedule, e);
-	mvcc_check(&schedule, &(struct mvcc_options){.contract = &contract, .all_sessions = e->scenario.ptr}, verdict);
-	known_attach(verdict, e);
-	schedule_release(&schedule);
-	verdict_join(verdict);
-	verdict_sort(verdict);
-	return true;
-}
-
-bool outcome_judge(const struct scenario *scenario, const struct execution *e, struct outcome *out, struct err *err)
+static void begin_outcome(const struct execution *e, struct outcome *out)
 {
 	struct buf label = BUF_INIT;
-	struct known_answer answer;
-	struct verdict verdict;
 
 	*out = (struct outcome){.ran = true};
 	execution_label(e, &label);
 	snprintf(out->label, sizeof(out->label), "%s", label.data ? label.data : "?");
 	buf_release(&label);
-	if (!judge(e, &verdict, err))
-		return false;
-	for (size_t i = 0; i < verdict.finding_count && out->count < OUTCOME_MAX; i++)
-		fill(&verdict.findings[i], &out->failures[out->count++]);
-	verdict_release(&verdict);
+}
+
+static bool add_answers(const struct scenario *scenario, const struct execution *e, struct outcome *out, struct err *err)
+{
+	struct known_answer answer;
+
 	if (!known_judge(scenario, e, &answer, err))
 		return false;
 	if (answer.state == KNOWN_SHOWN)
@@ -122,6 +103,27 @@ bool outcome_judge(const struct scenario *scenario, const struct execution *e, s
 	return true;
 }
 
+bool outcome_take_answers(const struct scenario *scenario, const struct execution *e, struct outcome *out, struct err *err)
+{
+	begin_outcome(e, out);
+	return add_answers(scenario, e, out, err);
+}
+
+bool outcome_judge(const struct scenario *scenario, const struct execution *e, const char *path, struct outcome *out,
+	struct err *err)
+{
+	char contract[CONTRACT_NAME_MAX];
+	struct verdict verdict;
+
+	begin_outcome(e, out);
+	if (!judge_recording(e, path, judge_contract(scenario, contract), &verdict, err))
+		return false;
+	for (size_t i = 0; i < verdict.finding_count && out->count < OUTCOME_MAX; i++)
+		fill(&verdict.findings[i], &out->failures[out->count++]);
+	verdict_release(&verdict);
+	return add_answers(scenario, e, out, err);
+}
+
 static const char *in_respect(const struct failure *f, enum failure_same same)
 {
 	switch (same) {
@@ -137,6 +139,13 @@ static const char *in_respect(const struct failure *f, enum failure_same same)
 	return "";
 }
 
+unsigned failure_likeness(const struct failure *a, const struct failure *b)
+{
+	return strcmp(a->shape, b->shape) == 0   ? 3
+	       : strcmp(a->kind, b->kind) == 0 ? 2
+	       : strcmp(a->class_, b->class_) == 0;
+}
+
 bool outcome_shows(const struct outcome *outcome, const struct failure *failure, enum failure_same same)
 {
 	const char *wanted = in_respect(failure, same);
@@ -147,146 +156,26 @@ bool outcome_shows(const struct outcome *outcome, const struct failure *failure,
 	return false;
 }
 
-/* ---- the witness ---- */
-
-enum { TABLES_MAX = 16 };
-
-struct doubting {
-	const struct scenario *scenario;
-	const struct execution *e;
-	const struct finding *finding;
-	struct arena arena;
-	struct sql_options sql;
-	struct span names[FINDING_CONCERNED_MAX]; /* of the transactions */
-	uint32_t name_count;
-	struct span tables[TABLES_MAX]; /* of the statement that the finding is about */
-	size_t table_count;
-};
-
-/* The statement that the finding is about. */
-static bool is_subject(const struct doubting *d, const struct execution_stmt *s)
+/* "error-1213": whether a statement got that one. */
+static bool got_error(const struct execution *e, const char *wanted)
 {
-	const struct finding *f = d->finding;
+	unsigned number;
 
-	return f->number == s->record.number && f->session == d->e->sessions[s->session].number;
-}
-
-static bool is_concerned(const struct doubting *d, const struct execution_stmt *s)
-{
-	const struct finding *f = d->finding;
-	char name[32];
-
-	for (uint32_t i = 0; i < f->step_count; i++)
-		if (f->steps[i].number == s->record.number && f->steps[i].session == d->e->sessions[s->session].number)
-			return true;
-	snprintf(name, sizeof(name), "T%llu", (unsigned long long)s->record.txn);
-	for (uint32_t i = 0; s->record.txn && i < d->name_count; i++)
-		if (span_eq_str(d->names[i], name))
+	if (sscanf(wanted, "error-%u", &number) != 1 || !number)
+		return false;
+	for (size_t i = 0; i < e->stmt_count; i++)
+		if (e->stmts[i].record.error == number)
 			return true;
 	return false;
 }
 
-static struct sql_stmt *parse(struct doubting *d, struct span sql)
-{
-	struct sql_stmt *tree;
-	struct err err;
-
-	return sql_parse(&d->arena, sql, &d->sql, &tree, &err) ? tree : NULL;
-}
-
-static void note_table(
-	void *ctx, const struct sql_table_name *table, const struct sql_table_ref *ref, enum sql_access_kind access)
-{
-	struct doubting *d = ctx;
-
-	(void)ref;
-	(void)access;
-	if (d->table_count < TABLES_MAX)
-		d->tables[d->table_count++] = table->name;
-}
-
-static void find_tables(struct doubting *d)
-{
-	for (size_t i = 0; i < d->e->stmt_count; i++) {
-		struct sql_stmt *tree = is_subject(d, &d->e->stmts[i]) ? parse(d, d->e->stmts[i].sql) : NULL;
-
-		if (tree)
-			sql_stmt_tables(tree, note_table, d);
-	}
-}
-
-/* Without any table known, every statement may be about it. */
-static bool is_about(const struct doubting *d, const struct sql_stmt *tree)
-{
-	bool about = !d->table_count || !tree;
-
-	for (size_t i = 0; i < d->table_count && !about; i++)
-		about = script_names_table(tree, d->tables[i]);
-	return about;
-}
-
-static bool is_session_concerned(const struct doubting *d, uint32_t session)
-{
-	for (size_t i = 0; i < d->e->stmt_count; i++)
-		if (d->e->stmts[i].session == session && is_concerned(d, &d->e->stmts[i]))
-			return true;
-	return false;
-}
-
-/* Whether the transaction has an earlier read of these tables: the first one may make its snapshot. */
-static bool is_first_read(struct doubting *d, const struct execution_stmt *s)
-{
-	for (const struct execution_stmt *other = d->e->stmts; other < s; other++) {
-		struct sql_stmt *tree;
-
-		if (other->session != s->session || other->record.txn != s->record.txn)
-			continue;
-		tree = parse(d, other->sql);
-		if (tree && sql_stmt_is_read(tree) && is_about(d, tree))
-			return false;
-	}
-	return true;
-}
-
-static uint8_t doubt_of(struct doubting *d, const struct execution_stmt *s)
-{
-	const struct sql_stmt *tree = parse(d, s->sql);
-	bool control = tree && sql_stmt_is_transaction_control(tree);
-	bool about = is_about(d, tree), concerned = is_concerned(d, s);
-	bool writes = !tree || (!control && !sql_stmt_is_read(tree));
-
-	if (is_subject(d, s) || (concerned && (control || (about && (writes || is_first_read(d, s))))))
-		return 0;
-	if (concerned && about)
-		return 1;
-	if (concerned || (about && writes))
-		return 2;
-	return is_session_concerned(d, s->session) ? 3 : 4;
-}
-
-static void fill_doubts(struct doubting *d, uint8_t *doubts)
-{
-	uint32_t *ordinals = mem_zero(d->scenario->session_count + 1, sizeof(*ordinals));
-
-	d->name_count = finding_concerned(d->finding, d->names);
-	find_tables(d);
-	for (size_t i = 0; i < d->scenario->schedule.count; i++) {
-		uint32_t session = d->scenario->schedule.stmts[i].session;
-		uint32_t index = execution_session(d->e, d->scenario->sessions[session].name);
-		const struct execution_stmt *s =
-			index == EXECUTION_NONE ? NULL : execution_stmt(d->e, index, ++ordinals[session]);
-
-		doubts[i] = s ? doubt_of(d, s) : 4;
-	}
-	free(ordinals);
-}
-
-bool failure_of_trace(const struct execution *e, const char *wanted, struct failure *out, struct err *err)
+bool failure_of_trace(const struct execution *e, const char *path, const char *contract, const char *wanted,
+	struct failure *out, struct err *err)
 {
 	struct verdict verdict;
 	const struct finding *best = NULL;
 
-	if (!judge(e, &verdict, err))
+	if (!judge_recording(e, path, contract, &verdict, err))
 		return false;
 	for (size_t i = 0; i < verdict.finding_count; i++) {
 		const struct finding *f = &verdict.findings[i];
@@ -300,26 +189,13 @@ bool failure_of_trace(const struct execution *e, const char *wanted, struct fail
 	if (best)
 		fill(best, out);
 	verdict_release(&verdict);
+	if (!best && wanted && got_error(e, wanted)) {
+		struct outcome one = {.count = 0};
+
+		add_simple(&one, wanted);
+		*out = one.failures[0];
+		return true;
+	}
 	return best || err_set(err, ERR_EMPTY, "the trace shows no finding%s%s", wanted ? " of the class or id " : "",
 				wanted ? wanted : "");
-}
-
-bool failure_doubts(
-	const struct failure *failure, const struct scenario *scenario, const struct execution *e, uint8_t *doubts)
-{
-	struct doubting d = {.scenario = scenario, .e = e, .arena = ARENA_INIT,
-		.sql = sql_options_for_server(e->server.version)};
-	struct verdict verdict;
-	struct err err;
-
-	if (!failure->id[0] || !judge(e, &verdict, &err))
-		return false;
-	for (size_t i = 0; i < verdict.finding_count && !d.finding; i++)
-		if (strcmp(verdict.findings[i].id, failure->id) == 0)
-			d.finding = &verdict.findings[i];
-	if (d.finding)
-		fill_doubts(&d, doubts);
-	verdict_release(&verdict);
-	arena_release(&d.arena);
-	return d.finding != NULL;
 }

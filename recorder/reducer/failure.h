@@ -25,6 +25,7 @@ struct failure {
 	char class_[64]; /* "G-single", "crash", "hang", "error-1213", "shows" */
 	char kind[FAILURE_TEXT_MAX], shape[FAILURE_TEXT_MAX], known[FAILURE_TEXT_MAX];
 	bool violation; /* of a contract, a crash or a hang: worth telling when it turns up */
+	bool needs_versions; /* candidates have to be recorded with versions, or it is not seen */
 };
 
 /* No pointers in it: it goes through pipes. */
@@ -38,27 +39,23 @@ struct outcome {
 	struct failure failures[OUTCOME_MAX]; /* the gravest first */
 };
 
-/* Judges a recording of the scenario. */
-bool outcome_judge(
+/* Judges a recording of the scenario, by the contract that the scenario names.  path: reducer/judge.h. */
+bool outcome_judge(const struct scenario *scenario, const struct execution *e, const char *path, struct outcome *out,
+	struct err *err) MUST_CHECK;
+/* ... by what the server answered alone: errors, and what `# shows:` asks for.  No oracle is run. */
+bool outcome_take_answers(
 	const struct scenario *scenario, const struct execution *e, struct outcome *out, struct err *err) MUST_CHECK;
 /* A server that is gone, or sessions that had to be killed, as a failure of its own, before the others. */
 void outcome_add_accident(struct outcome *out, const char *class_);
 
-/* What a recording of any program shows: the finding of that class or id, NULL: the gravest.  False: none. */
-bool failure_of_trace(
-	const struct execution *e, const char *wanted, struct failure *out, struct err *err) MUST_CHECK;
+/* What a recording of any program shows: the finding of that class or id, or error-N; NULL: the gravest.  False: none.  path, contract:
+ * reducer/judge.h. */
+bool failure_of_trace(const struct execution *e, const char *path, const char *contract, const char *wanted,
+	struct failure *out, struct err *err) MUST_CHECK;
 
+/* 0: another class; 1: the same; 2: and oracle, severity, level; 3: and shape. */
+unsigned failure_likeness(const struct failure *a, const struct failure *b);
 /* Whether one of the outcome's failures is the same as that. */
 bool outcome_shows(const struct outcome *outcome, const struct failure *failure, enum failure_same same) MUST_CHECK;
-
-/*
- * Which statements of the scenario the failure is about, as doubts of reduce/ddmin.h, for each statement of the schedule.
- * 0: the statement that the finding names, and of the transactions of the witness those that begin and end them, write
- * the tables of that statement, or may make the snapshot; 1: others of these transactions that read these tables; 2: the
- * rest of these transactions, and others' writes of these tables; 3: the rest of their sessions; 4: other sessions.
- * False: the recording does not say.
- */
-bool failure_doubts(const struct failure *failure, const struct scenario *scenario, const struct execution *e,
-	uint8_t *doubts) MUST_CHECK;
 
 #endif

@@ -16,6 +16,7 @@
 #include "reduce/edits.h"
 #include "reduce/parts.h"
 #include "reduce/tidy.h"
+#include "reducer/doubts.h"
 #include "reducer/experience.h"
 
 enum {
@@ -23,9 +24,13 @@ enum {
 	ESTIMATE_AGAIN = 10,
 	ROUNDS_MAX = 8,
 	SLIPPED_MAX = 16,
+	FREE_STATEMENTS_MAX = 40000, /* of an execution with rounds */
 	TRIED_LOST = 0,
 	TRIED_HOLDS = 1,
 };
+
+/* At this rate a candidate is given up after five executions. */
+static const double RATE_GOOD = 0.5;
 
 struct reduction {
 	const struct reducer_options *o;
@@ -40,7 +45,7 @@ struct reduction {
 	char slipped[SLIPPED_MAX][FAILURE_TEXT_MAX];
 	size_t slipped_count;
 	uint64_t begin_ns;
-	double rate;
+	double rate, floor;
 	unsigned misses; /* executions after which a candidate is given up */
 	struct experience experience;
 	const char *kind; /* of what is being tried */
@@ -116,6 +121,7 @@ static void add_expectation(const struct reduction *r, struct scenario *s)
 {
 	const struct failure *f = &r->target;
 	enum txn_level level = s->level;
+	bool error = strncmp(f->class_, "error-", 6) == 0;
 	struct buf line = BUF_INIT;
 	struct err err;
 
@@ -123,7 +129,9 @@ static void add_expectation(const struct reduction *r, struct scenario *s)
 	if (f->violation && f->id[0])
 		buf_printf(&line, "violated %s", f->class_);
 	else
-		buf_add_str(&line, r->o->same == SAME_OUTPUT ? "bug" : "ok");
+		buf_printf(&line, "%s", error ? f->class_ : r->o->same == SAME_OUTPUT ? "bug" : "ok");
+	if (error)
+		line.data[line.len - strlen(f->class_) + strlen("error")] = ' ';
 	(void)!scenario_add_meta(s, SPAN_LIT("expect"), buf_span(&line), &err);
 	buf_clear(&line);
 	buf_printf(&line, "%s%s%s", f->shape, f->known[0] ? " known:" : "", f->known);
@@ -148,7 +156,7 @@ static bool write_best(struct reduction *r)
 	bool ok = false;
 
 	buf_printf(&path, "%s/reduced.itr", r->o->folder);
-	if (r->rate >= 1 && execution_load(&e, path.data, NULL, &err)) {
+	if (r->rate >= 1 && !scenario_rounds(&r->best) && execution_load(&e, path.data, NULL, &err)) {
 		ok = execution_to_scenario(&e, &how, &told, &skipped, &err);
 		execution_release(&e);
 	}
@@ -294,7 +302,7 @@ static bool rate_is_enough(struct reduction *r, struct span text)
 	rate = estimate(r, text, ESTIMATE_AGAIN);
 	if (is_over(r))
 		return false;
-	if (rate < r->o->floor) {
+	if (rate < r->floor) {
 		say(r, "a smaller case fails in %.0f %% only: not taken (--floor)", rate * 100);
 		return false;
 	}
@@ -688,7 +696,14 @@ static bool is_wanted(const struct reduction *r, const struct failure *f)
 	return f->violation || (f->id[0] && (r->o->same != SAME_KNOWN || f->known[0]));
 }
 
-/* Violations before known bugs before what the manual documents. */
+/* What is rather wanted: what is most like the failure that was seen; violations, known bugs, what the manual documents. */
+static unsigned rank(const struct reduction *r, const struct failure *f)
+{
+	unsigned likeness = r->o->like ? failure_likeness(r->o->like, f) : 0;
+
+	return likeness * 4 + (f->violation ? 2 : f->known[0] != '\0');
+}
+
 static const struct failure *choose_target(const struct reduction *r, const struct outcome *outcome)
 {
 	const struct failure *best = NULL;
@@ -696,7 +711,7 @@ static const struct failure *choose_target(const struct reduction *r, const stru
 	for (uint32_t i = 0; i < outcome->count; i++) {
 		const struct failure *f = &outcome->failures[i];
 
-		if (is_wanted(r, f) && (!best || (!best->violation && !best->known[0] && f->known[0])))
+		if (is_wanted(r, f) && (!best || rank(r, f) > rank(r, best)))
 			best = f;
 	}
 	return best;
@@ -705,7 +720,9 @@ static const struct failure *choose_target(const struct reduction *r, const stru
 /* Executes the scenario as it is until it fails; false: it does not. */
 static bool reproduce(struct reduction *r, struct span text)
 {
-	for (unsigned i = 0; i < ESTIMATE_MAX && !is_over(r); i++) {
+	unsigned most = r->o->first_max ? r->o->first_max : ESTIMATE_MAX;
+
+	for (unsigned i = 0; i < most && !is_over(r); i++) {
 		const struct failure *f;
 
 		execute(r, &text, 1);
@@ -729,7 +746,7 @@ static void measure_rate(struct reduction *r, struct span text)
 {
 	double again;
 
-	if (r->rate >= 1) {
+	if (r->rate >= 1 && !scenario_rounds(&r->best)) {
 		size_t number;
 
 		if (fails_in_time(r, text, 1, &number) || is_over(r))
@@ -738,8 +755,85 @@ static void measure_rate(struct reduction *r, struct span text)
 	again = estimate(r, text, ESTIMATE_MAX);
 	r->rate = again > 0.95 ? 0.95 : again < 0.02 ? 0.02 : again;
 	r->misses = misses_for(r->rate);
-	say(r, "it does not fail each time, but in about %.0f %%: a candidate is given up after %u executions", r->rate * 100,
-		r->misses);
+	say(r, "it fails in about %.0f %% of executions: a candidate is given up after %u", r->rate * 100, r->misses);
+}
+
+/* ---- rounds, of sessions that do not wait for each other ---- */
+
+/* The best with other rounds. */
+static bool with_rounds(struct reduction *r, uint32_t rounds, struct scenario *out)
+{
+	struct script script;
+	bool ok;
+
+	script_open(&script, &r->best, &r->sql);
+	script.rounds = rounds;
+	ok = script_build(&script, out, r->err);
+	script_release(&script);
+	return ok;
+}
+
+/* A candidate was accepted because it was seen to fail, and taken when an estimate was good enough: both flatter it. */
+static void estimate_anew(struct reduction *r)
+{
+	struct buf text = BUF_INIT;
+	double rate;
+
+	r->kind = "rate";
+	scenario_print(&r->best, &text);
+	rate = estimate(r, buf_span(&text), ESTIMATE_MAX);
+	buf_release(&text);
+	if (is_over(r))
+		return;
+	r->rate = rate > 0.95 ? 0.95 : rate < 0.02 ? 0.02 : rate;
+	r->misses = misses_for(r->rate);
+}
+
+/* What fails too rarely is given more time to: with a small rate each candidate takes many executions. */
+static void raise_rounds(struct reduction *r)
+{
+	uint32_t rounds;
+
+	if (scenario_rounds(&r->best) && r->summary->accepted)
+		estimate_anew(r);
+	while ((rounds = scenario_rounds(&r->best)) != 0 && r->rate < RATE_GOOD && !is_over(r) &&
+		(uint64_t)rounds * 4 * r->best.schedule.count <= FREE_STATEMENTS_MAX) {
+		struct buf text = BUF_INIT;
+		struct scenario more;
+		double rate;
+
+		if (!with_rounds(r, rounds * 4, &more))
+			return;
+		scenario_print(&more, &text);
+		r->kind = "rounds";
+		rate = estimate(r, buf_span(&text), ESTIMATE_AGAIN);
+		buf_release(&text);
+		if (rate <= r->rate) {
+			scenario_release(&more);
+			return;
+		}
+		scenario_release(&r->best);
+		r->best = more;
+		r->rate = rate > 0.95 ? 0.95 : rate;
+		r->misses = misses_for(r->rate);
+		say(r, "with %u rounds it fails in about %.0f %%", rounds * 4, r->rate * 100);
+	}
+}
+
+/* At the end as few as will do, as long as it fails as often as not. */
+static void lower_rounds(struct reduction *r)
+{
+	bool made = true;
+
+	if (r->rate >= RATE_GOOD && r->floor < RATE_GOOD)
+		r->floor = RATE_GOOD;
+	while (scenario_rounds(&r->best) > 1 && !is_over(r)) {
+		struct scenario fewer;
+
+		r->kind = "rounds";
+		if (!with_rounds(r, scenario_rounds(&r->best) / 2, &fewer) || test_candidates(r, &fewer, &made, 1) != 0)
+			return;
+	}
 }
 
 /* What the recording of the first failure tells: the server's SQL, and which statements matter. */
@@ -751,13 +845,14 @@ static bool read_first(struct reduction *r, uint8_t *doubts)
 	bool known;
 
 	buf_printf(&path, "%s/reduced.itr", r->o->folder);
-	known = execution_load(&e, path.data, NULL, &err);
-	buf_release(&path);
-	if (!known)
+	if (!execution_load(&e, path.data, NULL, &err)) {
+		buf_release(&path);
 		return false;
+	}
 	r->sql = sql_options_for_server(e.server.version);
-	known = failure_doubts(&r->target, &r->best, &e, doubts);
+	known = doubts_of_run(&r->target, &r->best, &e, path.data, doubts);
 	execution_release(&e);
+	buf_release(&path);
 	return known;
 }
 
@@ -775,16 +870,20 @@ static void reduce_all(struct reduction *r, const uint8_t *doubts)
 	if (!changed || !doubts || r->best.schedule.count > statements + 2)
 		(void)reduce_parts(r, NULL, false);
 	for (unsigned round = 0; round < ROUNDS_MAX && !is_over(r); round++) {
+		raise_rounds(r);
 		changed = reduce_edits(r);
-		changed |= reduce_order(r);
+		changed |= !scenario_rounds(&r->best) && reduce_order(r);
 		changed |= reduce_parts(r, NULL, false);
 		if (!changed)
 			break;
 	}
+	raise_rounds(r);
 	reduce_constants(r);
 	reduce_levels(r);
 	if (r->o->same != SAME_OUTPUT)
 		reduce_simple(r, NAMES_COUNT, build_names, name_kinds);
+	raise_rounds(r);
+	lower_rounds(r);
 }
 
 /* What nearly always fails may do so each time: the flaky part has gone. */
@@ -819,12 +918,13 @@ bool reducer_run(const struct reducer_options *options, const struct scenario *s
 	struct err *err)
 {
 	struct reduction r = {.o = options, .summary = summary, .err = err, .sql = sql_options_default(),
-		.begin_ns = clock_mono_ns(), .rate = 1, .misses = 1, .kind = "first", .tried = MAP_INIT};
+		.begin_ns = clock_mono_ns(), .rate = 1, .floor = options->floor, .misses = 1, .kind = "first", .tried = MAP_INIT};
 	struct buf text = BUF_INIT;
 	uint8_t *doubts;
 	bool ok, known;
 
-	*summary = (struct reducer_summary){.rate = 1};
+	*summary = (struct reducer_summary){
+		.rate = 1, .executions = summary->executions, .seconds = summary->seconds};
 	if (!prepare(&r, scenario))
 		return false;
 	r.outcomes = mem_zero(options->jobs ? options->jobs : 1, sizeof(*r.outcomes));
@@ -836,6 +936,10 @@ bool reducer_run(const struct reducer_options *options, const struct scenario *s
 	if (ok && summary->reproduced) {
 		say(&r, "%s: %s%s%s", r.first.label, r.target.shape, r.target.known[0] ? " known:" : "", r.target.known);
 		measure_rate(&r, buf_span(&text));
+		raise_rounds(&r);
+		/* More rounds make up for what is rare, executions alone do not. */
+		if (scenario_rounds(&r.best) && r.floor < RATE_GOOD / 2 && r.rate >= RATE_GOOD)
+			r.floor = RATE_GOOD / 2;
 		known = read_first(&r, doubts);
 		experience_class(&r.experience, r.target.class_);
 		ok = write_best(&r);
@@ -848,7 +952,7 @@ bool reducer_run(const struct reducer_options *options, const struct scenario *s
 	}
 	summary->target = r.target;
 	summary->rate = r.rate;
-	summary->seconds = seconds(&r);
+	summary->seconds += seconds(&r);
 	summary->whole = !r.stopped;
 	summary->slipped = r.slipped_count;
 	reducer_measure(&r.best, &summary->after);

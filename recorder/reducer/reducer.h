@@ -25,6 +25,8 @@ struct reducer_options {
 	size_t jobs;
 	const char *folder;  /* reduced.scn, reduced.itr; slipped-N.scn */
 	const char *finding; /* the class or id to look for; NULL: the gravest */
+	const struct failure *like; /* of the failures wanted, rather one like this; NULL: none is known */
+	unsigned first_max;  /* executions until it failed for the first time; 0: a default */
 	enum failure_same same;
 	uint64_t time_ns, executions_max; /* 0: no end */
 	double floor;                     /* the least rate that is accepted */
@@ -53,7 +55,7 @@ struct reducer_summary {
 void reducer_measure(const struct scenario *s, struct reducer_size *out);
 
 /* Leaves the result in the folder after each step.  False: it cannot be done at all.  A scenario that does not fail is
- * no error: summary->reproduced. */
+ * no error: summary->reproduced.  Executions and seconds are added to those that are in the summary. */
 bool reducer_run(const struct reducer_options *options, const struct scenario *scenario, struct reducer_summary *summary,
 	struct err *err) MUST_CHECK;
 

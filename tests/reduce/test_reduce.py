@@ -128,6 +128,65 @@ def test_a_recording_without_its_scenario():
     require_small("free")
 
 
+LOST_UPDATE = """# isolation: RR
+[setup]
+create table account (id int primary key, balance int, note varchar(20));
+insert into account values (1, 100, 'a'), (2, 100, 'b'), (3, 100, 'c');
+[schedule]
+A> begin;
+B> begin;
+A> select balance from account where id = 2;
+B> select note from account where id = 3;
+C> insert into account values (4, 100, 'd');
+B> update account set balance = balance + 7 where id = 2;
+B> commit;
+A> update account set balance = balance - 5 where id = 2;
+C> select count(*) from account;
+A> commit;
+"""
+
+
+def test_what_only_versions_show():
+    """A recording without its scenario, judged by the textbook: candidates have versions, too."""
+    whole, trace = path("versions-whole.itr"), path("versions.itr")
+    run(ISOREC, "run", "--server", RELEASE, "-q", "--instrument=trigger", "-o", whole, write("lost-update.scn", LOST_UPDATE))
+    run(ISOTRACE, "slice", "--session=1,2,3", "-o", trace, whole)
+    out = run(ISOREC, "reduce", "--server", RELEASE, "--contract=adya", "--finding=G-single", "-o", path("versions"), trace)
+    assert "--instrument=trigger" in out, out
+    small = read("versions/reduced.scn")
+    assert "# contract: adya" in small and re.search("^# finding: adya G-single violation", small, re.M), small
+    assert pad.Case(small).statements() <= 5 and pad.Case(small).rows() == 1, small
+    checked = run(ISOTRACE, "check", "--contract=adya", path("versions/reduced.itr"), status=(1,))
+    assert "G-single" in checked, checked
+
+
+# Two statements that lock the same rows, one in the order of the primary key, one in that of another: only at once they deadlock.
+AT_ONCE = """# rounds: 400
+[setup]
+create table stock (id int primary key, place int, note varchar(20), key (place));
+insert into stock values %s;
+[schedule]
+A> update stock set note = 'a' where id >= 0;
+A> select count(*) from stock;
+B> update stock force index (place) set note = 'b' where place >= 0;
+C> select 1;
+"""
+
+
+def test_what_only_happens_at_once():
+    rows = ",".join(f"({i}, {(i * 37 + 50) % 100}, 'x')" for i in range(100))
+    whole, trace = path("at-once-whole.itr"), path("at-once.itr")
+    run(ISOREC, "run", "--server", RELEASE, "-q", "-o", whole, write("at-once.scn", AT_ONCE % rows))
+    run(ISOTRACE, "slice", "--session=1,2,3", "-o", trace, whole)
+    out = run(ISOREC, "reduce", "--server", RELEASE, "--finding=error-1213", "--tries=300", "-o", path("at-once"), trace,
+              status=(0, 3))
+    assert "rounds, in which the sessions do not wait for each other" in out, out
+    small = read("at-once/reduced.scn")
+    assert re.search(r"^# rounds: \d+$", small, re.M), small
+    assert re.search(r"^# expect: mariadb-\S+ \S+ = error 1213$", small, re.M), small
+    assert pad.Case(small).statements() <= 3, small
+
+
 def test_jobs():
     reduce("jobs", "--jobs=2", PADDED)
     require_small("jobs")

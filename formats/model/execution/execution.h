@@ -203,6 +203,8 @@ struct scenario;
 struct execution_scenario_options {
 	bool expect; /* what came back, as expectations */
 	bool skip;   /* leave out what cannot be said, instead of failing */
+	const bool *keep;  /* by statement: whether it is to be in it; NULL: all are */
+	uint32_t *origins; /* of each statement of the schedule its place in stmts; NULL: not wanted */
 };
 
 /* The scenario that would do it again: setup from the scenario that was run, or from the recorded

@@ -147,8 +147,10 @@ static bool setup_from_note(struct maker *m)
 	if (!scenario_parse(&was, m->e->scenario, "the scenario in the trace", m->err))
 		return false;
 	for (size_t i = 0; i < was.meta_count && ok; i++)
+		/* The schedule has what the sessions sent in all rounds, in the order in which they sent it. */
 		if (!span_eq_str(was.meta[i].key, "isolation") &&
-			!span_eq_str(was.meta[i].key, "node"))
+			!span_eq_str(was.meta[i].key, "node") &&
+			!span_eq_str(was.meta[i].key, "rounds"))
 			ok = scenario_add_meta(m->out, was.meta[i].key, was.meta[i].value, m->err);
 	for (size_t i = 0; i < was.setup.count && ok; i++)
 		ok = add_setup(m, was.setup.stmts[i].sql);
@@ -215,7 +217,11 @@ static bool is_final(const struct maker *m, const struct execution_stmt *stmt)
 static bool add_statement(struct maker *m, const struct execution_stmt *stmt)
 {
 	struct span name = m->e->sessions[stmt->session].name;
+	size_t index = (size_t)(stmt - m->e->stmts);
 	uint32_t session;
+
+	if (m->options->keep && !m->options->keep[index])
+		return true;
 
 	if (is_final(m, stmt)) {
 		struct scenario_section one = m->out->final;
@@ -237,6 +243,8 @@ static bool add_statement(struct maker *m, const struct execution_stmt *stmt)
 		return err_prefix(
 			m->err, "session %.*s, statement %u", SPAN_ARG(name), stmt->record.number);
 	}
+	if (m->options->origins)
+		m->options->origins[m->out->schedule.count - 1] = (uint32_t)index;
 	return add_expectation(m, &m->out->schedule, stmt);
 }
 
