@@ -218,8 +218,9 @@ static struct node *compile_kind(struct compiler *c, const struct sql_expr *e)
 		return compile_default(c, e);
 	case SQL_EXPR_VALUES:
 		return compile_values(c, e);
-	case SQL_EXPR_SYSTEM_VAR:
 	case SQL_EXPR_ASSIGN:
+		return compile_assignment(c, e);
+	case SQL_EXPR_SYSTEM_VAR:
 	case SQL_EXPR_MATCH:
 	case SQL_EXPR_SEQUENCE:
 	case SQL_EXPR_ODBC:

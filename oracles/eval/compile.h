@@ -88,6 +88,7 @@ extern const struct function functions_control[], functions_number[], functions_
 	functions_json[], functions_json_compare[], functions_digest[], functions_encode[];
 /* What only the server knows, where it was not recorded. */
 extern const struct function functions_opaque[];
+struct node *compile_assignment(struct compiler *c, const struct sql_expr *e);
 struct node *compile_masked(struct compiler *c, const struct sql_expr *e);
 
 struct node *compile_call(struct compiler *c, const struct sql_expr *e);

@@ -238,3 +238,13 @@ struct node *compile_variable(struct compiler *c, const struct sql_expr *e)
 		n->type.coercibility = 2; /* the manual: user variables are implicit */
 	return n;
 }
+
+/* It is shown as the value, where that keeps its digits in a variable. */
+struct node *compile_assignment(struct compiler *c, const struct sql_expr *e)
+{
+	struct node *n = compile_expr(c, e->u.binary.right);
+
+	if (n && assigned_item_refused(c, e->u.binary.right, &n->type))
+		return NULL;
+	return n;
+}

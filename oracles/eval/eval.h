@@ -236,6 +236,7 @@ struct eval_env {
 	 * CURRENT_TIMESTAMP, ON UPDATE) as an opaque value, numbered by this.  It can be
 	 * copied and be a column of a result; everything else that looks at it is unsupported. */
 	uint64_t *opaque_count;
+	bool unknown_fits; /* what is assigned and not known had room in its column, and is not NULL where it cannot be */
 	uint64_t last_insert_id;
 	int64_t row_count;
 	uint64_t connection_id;
@@ -246,6 +247,7 @@ struct eval_env {
 	/* @name: false where not known (unset is NULL and true).  May be NULL. */
 	bool (*user_var)(void *ctx, struct span name, struct eval_value *out);
 	void *ctx;
+	bool assigns_items; /* @name := value stands in the select list alone, and no other part reads the variable */
 	/* Bounds; 0: the defaults. */
 	size_t rows_max;    /* rows that one query may produce or join */
 	uint64_t steps_max; /* combinations of rows looked at */

@@ -39,6 +39,8 @@ bool column_default(struct run *run, const struct eval_table *table, uint32_t i,
 bool lacks_default(const struct eval_env *env, const struct eval_column *column, unsigned flags);
 bool wants_auto_value(
 	const struct eval_env *env, const struct eval_column *column, const struct eval_value *v);
+/* What is assigned to the column: also a user variable whose value is not known. */
+struct node *compile_assigned(struct compiler *c, const struct sql_expr *e, const struct eval_column *column);
 bool compile_assignments(struct compiler *c, const struct sql_assign *set, struct assignment **out,
 	uint32_t *count) MUST_CHECK;
 bool is_computed_default(const struct eval_column *column);

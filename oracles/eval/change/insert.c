@@ -150,7 +150,7 @@ static bool insert_row(struct compiler *c, struct eval_insert *ins, const struct
 		if (dflt)
 			continue;
 		c->bytes = type_is_bytes(&column->type);
-		row[i] = compile_value(c, e);
+		row[i] = compile_assigned(c, e, column);
 		c->bytes = false;
 		if (!row[i] || !note_value(c, ins, row[i]))
 			return false;

@@ -64,6 +64,40 @@ bool is_strict_mode(const struct eval_env *env, unsigned flags)
 	       (env->mode & (EVAL_MODE_STRICT_TRANS_TABLES | EVAL_MODE_STRICT_ALL_TABLES));
 }
 
+/* ---- user variables whose value is not known ---- */
+
+static struct eval_value run_unknown_variable(const struct node *n, struct frame *f)
+{
+	const struct eval_env *env = f->run->env;
+
+	(void)n;
+	if (f->run->carrying && env->opaque_count && env->unknown_fits)
+		return (struct eval_value){.kind = EVAL_OPAQUE, .u = ++*env->opaque_count};
+	return run_gives_up(f->run, LIMIT_USER_VARIABLE_WHOSE_VALUE_IS_NOT_KNOWN);
+}
+
+/* In a column that cannot be NULL it is not NULL. */
+struct node *compile_assigned(struct compiler *c, const struct sql_expr *e, const struct eval_column *column)
+{
+	struct eval_value v;
+	struct node *n;
+
+	if (e->kind != SQL_EXPR_USER_VAR || !c->env->user_var || column->nullable || column->auto_increment ||
+		column->generated || c->env->user_var(c->env->ctx, e->u.var.name, &v))
+		return compile_value(c, e);
+	n = node_new(c, run_unknown_variable, e, 0);
+	n->type = column->type;
+	n->carries = true;
+	return n;
+}
+
+static bool is_unknown_variable(const struct node *n)
+{
+	return n->fn == run_unknown_variable;
+}
+
+/* ---- opaque values ---- */
+
 /* An opaque value is one that only the server knows: a moment, the seconds since 1970, a UUID, a number
  * between 0 and 1.  Has the column room for every one of this type? */
 static bool has_room_for_opaque(const struct eval_type *from, const struct eval_type *to)
@@ -91,6 +125,10 @@ bool store_carried(struct run *run, const struct eval_table *table, uint32_t i,
 	if (v->kind != EVAL_OPAQUE)
 		return eval_column_assign(
 			run->arena, run->env, table, i, type, v, flags, out, run->outcome);
+	if (from && is_unknown_variable(from)) {
+		*out = *v;
+		return true;
+	}
 	if (!from || from->column ? type->kind != to->kind || type->decimals != to->decimals
 				  : !has_room_for_opaque(&from->type, to))
 		return give_up(run->outcome, LIMIT_TIMES_THAT_ONLY_SERVER_KNOWS);
@@ -222,7 +260,7 @@ bool compile_assignments(
 			as->value = NULL;
 		} else {
 			c->bytes = type_is_bytes(&target->type);
-			as->value = compile_value(c, a->value);
+			as->value = compile_assigned(c, a->value, &c->scope->tables[as->table].base->columns[as->column]);
 			c->bytes = false;
 			if (!as->value)
 				return false;

@@ -21,11 +21,34 @@ bool has_number_text(const struct node *n)
 	       (n->expr && n->expr->kind == SQL_EXPR_CALL && n->arg_count && has_number_text(n->args[0]));
 }
 
+/* Of a column of type SET and a constant that is one of its members FIND_IN_SET is the place among the members, whatever
+ * the value's text is: Item_func_find_in_set::fix_length_and_dec.  They are the same but for upper and lower case; 0: none. */
+static uint32_t member_named(const struct eval_type *set, struct span name)
+{
+	for (uint32_t i = 0; i < set->value_count; i++) {
+		if (span_ieq(set->values[i], name))
+			return i + 1;
+	}
+	return 0;
+}
+
+static bool is_place_of_member(const struct node *n)
+{
+	const struct node *needle = n->args[0], *list = n->args[1];
+
+	return list->type.kind == EVAL_T_SET && list->column && needle->literal && needle->type.kind == EVAL_T_STRING &&
+	       !needle->type.hybrid && needle->u.value.kind == EVAL_STRING && text_is_ascii(needle->u.value.s) &&
+	       member_named(&list->type, needle->u.value.s);
+}
+
 static struct node *compile_relate(
 	struct compiler *c, struct node *n, const struct function *function)
 {
 	bool compares = function->fn == run_strcmp;
 
+	n->type = type_int(false);
+	if (function->fn == run_find_in_set && is_place_of_member(n))
+		return n;
 	if ((function->fn == run_find_in_set && find_in_set_refused(c, n->args)) ||
 		(compares && strcmp_refused(c, n->args)) || two_texts_refused(c, n->args) ||
 		(!compares && search_refused(c, n->args)))
@@ -109,6 +132,15 @@ static struct eval_value run_find_in_set(const struct node *n, struct frame *f)
 	bool unknown = false, known;
 	int64_t number = 1;
 
+	if (is_place_of_member(n)) {
+		uint32_t member = member_named(&n->args[1]->type, n->args[0]->u.value.s);
+		struct eval_value set = node_run(n->args[1], f);
+
+		if (set.kind == EVAL_NULL)
+			return EVAL_NULL_VALUE;
+		set = to_integer(f->run, &n->args[1]->type, &set);
+		return eval_int(set.u >> (member - 1) & 1 ? member : 0);
+	}
 	known = text_arg(n, f, 0, &needle);
 	if (!known && stops_at_null(f))
 		return EVAL_NULL_VALUE;

@@ -16,7 +16,6 @@ bool construct_refused(struct compiler *c, const struct sql_expr *e)
 		enum eval_limit limit;
 	} kinds[] = {
 		{SQL_EXPR_SYSTEM_VAR, LIMIT_SYSTEM_VARIABLE},
-		{SQL_EXPR_ASSIGN, LIMIT_ASSIGNMENT_TO_USER_VARIABLE},
 		{SQL_EXPR_MATCH, LIMIT_MATCH_AGAINST},
 		{SQL_EXPR_SEQUENCE, LIMIT_SEQUENCES},
 		{SQL_EXPR_ODBC, LIMIT_ODBC_FUNCTION_SYNTAX},
@@ -29,6 +28,9 @@ bool construct_refused(struct compiler *c, const struct sql_expr *e)
 		{SQL_OP_MEMBER_OF, LIMIT_JSON_OPERATORS},
 	};
 
+	if (compile_refuses(
+		    c, LIMIT_ASSIGNMENT_TO_USER_VARIABLE, e->kind == SQL_EXPR_ASSIGN && !c->env->assigns_items))
+		return true;
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
 		if (compile_refuses(c, kinds[i].limit, e->kind == kinds[i].kind))
 			return true;
@@ -38,6 +40,22 @@ bool construct_refused(struct compiler *c, const struct sql_expr *e)
 			return true;
 	}
 	return false;
+}
+
+/* A quotient, and AVG, has more digits in a variable than in an answer. */
+static bool keeps_digits(const struct sql_expr *e)
+{
+	return e->kind == SQL_EXPR_COLUMN ||
+	       (e->kind == SQL_EXPR_CALL && (span_ieq_str(e->u.call.name, "sum") || span_ieq_str(e->u.call.name, "min") ||
+						    span_ieq_str(e->u.call.name, "max")) &&
+		       e->u.call.args.count == 1 && e->u.call.args.first->kind == SQL_EXPR_COLUMN);
+}
+
+bool assigned_item_refused(struct compiler *c, const struct sql_expr *value, const struct eval_type *type)
+{
+	return compile_refuses(c, LIMIT_ASSIGNMENT_TO_USER_VARIABLE,
+		type->zerofill || type->hybrid || (type->kind != EVAL_T_INT && type->kind != EVAL_T_STRING &&
+			!(type->kind == EVAL_T_DECIMAL && keeps_digits(value))));
 }
 
 bool call_refused(struct compiler *c, const struct sql_expr *e)

@@ -455,6 +455,7 @@ bool updated_join_refused(
 /* Kinds of expressions and operators that are not modelled at all; calls: of stored functions, with clauses
  * of their own, of functions that a release has other rules for. */
 bool construct_refused(struct compiler *c, const struct sql_expr *e) MUST_CHECK;
+bool assigned_item_refused(struct compiler *c, const struct sql_expr *value, const struct eval_type *type);
 bool call_refused(struct compiler *c, const struct sql_expr *e) MUST_CHECK;
 bool call_clauses_refused(struct compiler *c, const struct sql_call_extra *extra) MUST_CHECK;
 bool function_refused(struct compiler *c, struct span name) MUST_CHECK;

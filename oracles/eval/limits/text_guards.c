@@ -3,10 +3,16 @@
 #include "eval/function/string.h"
 #include "eval/limits/guards.h"
 
-/* Of a constant it is the place in the column's list. */
+/* Of a constant it is the place in the column's list; a column of the one row that a key names is a constant, too.  And
+ * characters whose case the servers fold otherwise. */
 static bool in_set_column(const struct guarded *g)
 {
-	return type_at(g, 1)->kind == EVAL_T_SET;
+	const struct node *needle = g->args[0];
+
+	if (type_at(g, 1)->kind != EVAL_T_SET)
+		return false;
+	return !g->args[1]->column || !needle->literal || needle->type.kind != EVAL_T_STRING || needle->type.hybrid ||
+	       needle->u.value.kind != EVAL_STRING || !text_is_ascii(needle->u.value.s);
 }
 
 bool find_in_set_refused(struct compiler *c, struct node *const *pair)

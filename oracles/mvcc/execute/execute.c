@@ -925,6 +925,7 @@ static void begin_statement(struct mvcc *m, uint32_t index)
 	settings_apply(m, m->now.plan);
 	m->now.env.has_last_insert_id = m->runs[index].has_last_insert_id;
 	m->now.env.last_insert_id = m->runs[index].number;
+	m->now.env.unknown_fits = !stmt->in->record.error;
 	if (m->now.txn != STORE_NONE && m->store.txns[m->now.txn].began == STORE_NONE) {
 		TRAIL_SET(&m->store.trail, TXN, &m->store.txns[m->now.txn], began, m->runs[index].begin_event);
 		TRAIL_SET(&m->store.trail, TXN, &m->store.txns[m->now.txn], first_commits,

@@ -373,10 +373,10 @@ static void change_one(struct mvcc *m, void *ctx, size_t number, struct write_an
 			answer_outcome(m, a, &outcome);
 			return;
 		}
-		if (outcome.opaque_change) {
-			answer_unsupported(a, REASON_SAME_TIME_ASSIGNED);
+		if (outcome.opaque_change && !row_changes(m, change.changed, &outcome, a))
+			made = old;
+		if (a->status != EVAL_OK)
 			return;
-		}
 		new = arena_alloc(&m->store.arena, def->column_count * sizeof(*new));
 		memcpy(new, made, def->column_count * sizeof(*new));
 	}
@@ -503,6 +503,8 @@ static void change_rows(struct mvcc *m, const struct plan *plan, struct write_an
 		}
 		if (is_update)
 			c->changed = row_changes(m, c->changed, &outcome, a);
+		if (outcome.opaque_change && !c->changed)
+			c->new = c->old;
 		if (a->status == EVAL_UNSUPPORTED)
 			return;
 		a->affected += c->changed;

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "mvcc/execute/foreign_keys.h"
 #include "mvcc/explain/explain.h"
+#include "mvcc/plan/answer_info.h"
 #include "mvcc/read/visibility.h"
 #include "mvcc/search/search.h"
 #include "mvcc/solver.h"
@@ -192,9 +193,11 @@ bool row_changes(struct mvcc *m, bool changed, const struct eval_outcome *outcom
 	if (a->opaque == OPAQUE_NOT_ASKED) {
 		static const uint32_t picks[2][3] = {{OPAQUE_STAYS, OPAQUE_CHANGES, OPAQUE_OPEN},
 			{OPAQUE_CHANGES, OPAQUE_STAYS, OPAQUE_OPEN}};
-		bool any = m->schedule->stmts[m->now.stmt].in->record.affected != 0;
+		const struct record_stmt *r = &m->schedule->stmts[m->now.stmt].in->record;
+		uint64_t count = r->affected;
+		bool told = !m->now.body_depth && info_number(r->info, "Changed", &count);
 
-		a->opaque = picks[any][choose(m, 3)];
+		a->opaque = told && !count ? OPAQUE_STAYS : picks[count != 0][choose(m, 3)];
 	}
 	if (a->opaque == OPAQUE_OPEN)
 		answer_unsupported(a, REASON_SAME_TIME_ASSIGNED);

@@ -1066,9 +1066,11 @@ static void fill_plan(struct mvcc *m, struct plan *plan, const struct sql_stmt *
 		plan->unsupported = REASON_SQL_MODE_ORACLE;
 	if (plan->key.temporal_params && !plan->unsupported && !temporal_params_are_plain(m, plan))
 		plan->unsupported = REASON_TIME_PARAMETER_NOT_COMPARED;
-	if (plan->key.variables.len)
+	if (memchr(plan->key.text.ptr, '@', plan->key.text.len))
 		variables_in_sight(m, settings);
+	m->now.env.assigns_items = assigns_items(stmt);
 	compile(m, plan, settings);
+	m->now.env.assigns_items = false;
 	variables_in_sight(m, NULL);
 	plan_last_insert_id(plan);
 	if ((walk.temporary || walk.unpromised) && !walk.judged && !plan->redefines)

@@ -216,6 +216,82 @@ static void set_variables(
 		set(m, &s->prepared, &values[i]);
 }
 
+static bool see_assignment(void *ctx, const struct sql_expr *e)
+{
+	*(uint32_t *)ctx += e->kind == SQL_EXPR_ASSIGN;
+	return true;
+}
+
+/* Are there more assignments than those of the list? */
+static bool assigns_deeper(const struct sql_stmt *stmt, uint32_t count)
+{
+	uint32_t found = 0;
+
+	sql_walk_stmt(stmt, &(struct sql_visitor){.expr = see_assignment, .ctx = &found});
+	return found != count;
+}
+
+struct assigned {
+	struct span names[PARAMS_MAX];
+	uint32_t count, read;
+};
+
+static bool see_variable(void *ctx, const struct sql_expr *e)
+{
+	struct assigned *a = ctx;
+
+	for (uint32_t i = 0; e->kind == SQL_EXPR_USER_VAR && i < a->count; i++)
+		a->read += span_ieq(a->names[i], e->u.var.name);
+	return true;
+}
+
+bool assigns_items(const struct sql_stmt *stmt)
+{
+	struct assigned a = {.count = 0};
+
+	if (stmt->kind != SQL_STMT_SELECT || stmt->u.query->kind != SQL_QUERY_SELECT || stmt->u.query->into ||
+		!memmem(stmt->text.ptr, stmt->text.len, ":=", 2))
+		return false;
+	for (const struct sql_item *i = stmt->u.query->u.select.items; i && a.count < PARAMS_MAX; i = i->next) {
+		if (i->expr->kind == SQL_EXPR_ASSIGN)
+			a.names[a.count++] = i->expr->u.binary.left->u.var.name;
+	}
+	/* The names on the left are met, too. */
+	sql_walk_stmt(stmt, &(struct sql_visitor){.expr = see_variable, .ctx = &a});
+	return a.count && a.count < PARAMS_MAX && a.read == a.count && !assigns_deeper(stmt, a.count);
+}
+
+static bool is_count(const struct sql_expr *e)
+{
+	return e->kind == SQL_EXPR_CALL && span_ieq_str(e->u.call.name, "count") && !e->u.call.db.ptr;
+}
+
+/* SELECT @n := COUNT(*): the one row of the answer says what it is. */
+static void assigned_by_items(struct mvcc *m, struct prepared **list, const struct sql_stmt *stmt, bool failed)
+{
+	const struct execution_rows *rows = schedule_result(m->schedule, &m->schedule->stmts[m->now.stmt]);
+	struct value values[PARAMS_MAX];
+	size_t width = rows && rows->count == 1 && rows->complete ? execution_row(rows->rows[0], values, PARAMS_MAX) : SIZE_MAX;
+	size_t at = 0;
+	bool star = false;
+
+	for (const struct sql_item *i = stmt->u.query->u.select.items; i; i = i->next, at++) {
+		struct prepared variable = {.variable = true};
+
+		star |= i->expr->kind == SQL_EXPR_STAR;
+		if (i->expr->kind != SQL_EXPR_ASSIGN)
+			continue;
+		variable.name = i->expr->u.binary.left->u.var.name;
+		if (!failed && !star && width != SIZE_MAX && at < width && at < PARAMS_MAX && is_count(i->expr->u.binary.right) &&
+			values[at].type == VALUE_UINT) {
+			variable.known = true;
+			variable.value = eval_int((int64_t)values[at].u);
+			variable.literal = span_str(arena_printf(&m->catalog.arena, "%llu", (unsigned long long)values[at].u));
+		}
+		set(m, list, &variable);
+	}
+}
+
 void prepared_after(
 	struct mvcc *m, struct session_settings *s, const struct plan *plan, bool failed)
 {
@@ -253,6 +329,10 @@ void prepared_after(
 			return;
 		break;
 	case SQL_STMT_SELECT:
+		if (assigns_items(stmt) && plan->query) {
+			assigned_by_items(m, list, stmt, failed);
+			return;
+		}
 		if (memmem(stmt->text.ptr, stmt->text.len, ":=", 2))
 			break;
 		if (!stmt->u.query->into || stmt->u.query->into->is_file)
