@@ -277,8 +277,9 @@ static bool take_finding(struct reducing *r, const char *path)
 	f = choose_finding(&judged.verdict, r->options->finding);
 	if (f && finding_class_is_cluster(f->class)) {
 		err_set(r->err, ERR_UNSUPPORTED,
-			"%s: %s is about the nodes of a cluster, not about transactions: choose another one with --finding", path,
-			finding_name(f));
+			"%s: %s is about the nodes of a cluster, not about transactions: isorec cluster reduce %s --finding %s "
+			"leaves out what was done to them; or choose another one with --finding",
+			path, finding_name(f), path, finding_name(f));
 		judged_release(&judged);
 		return false;
 	}

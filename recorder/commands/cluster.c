@@ -376,6 +376,20 @@ static enum exit_status reduce_to(const struct cluster_options *o, const struct 
 	return output_finish(!ok ? err_exit_status(&err) : report.stopped ? EXIT_STATUS_INCOMPLETE : EXIT_STATUS_OK);
 }
 
+/* The operations of a file, or of the run that wrote a trace. */
+static bool open_text_or_trace(struct ops *out, const char *path, const char *kind, struct err *err)
+{
+	size_t len = strlen(path);
+	struct buf text = BUF_INIT;
+	bool ok;
+
+	if (len < 4 || strcmp(path + len - 4, ".itr") != 0)
+		return ops_open(out, path, kind, err);
+	ok = drive_text_of_trace(path, &text, err) && ops_parse(out, buf_span(&text), path, kind, err);
+	buf_release(&text);
+	return ok;
+}
+
 static enum exit_status reduce_text(const struct cluster_options *o, const char *path)
 {
 	enum finding_class class;
@@ -388,7 +402,7 @@ static enum exit_status reduce_text(const struct cluster_options *o, const char 
 		output_message("--finding=%s: there is no such class of findings (docs/oracles/sync.md has them)", o->finding);
 		return EXIT_STATUS_USAGE;
 	}
-	if (!ops_open(&ops, path, o->kind, &err)) {
+	if (!open_text_or_trace(&ops, path, o->kind, &err)) {
 		output_message("%s", err.text);
 		return err.code == ERR_FORMAT ? EXIT_STATUS_USAGE : err_exit_status(&err);
 	}
@@ -427,13 +441,13 @@ static enum exit_status run(const struct command *command, int argc, char **argv
 	}
 	if (count && strcmp(args[0], "net") == 0)
 		return cluster_net_ask(options.process, args + 1, count - 1);
-	return command_misused(command, "what is to be done? run FILE, replay TRACE, explore FILE, reduce FILE, coverage TRACE..., or net");
+	return command_misused(command, "what is to be done? run FILE, replay TRACE, explore FILE, reduce FILE or TRACE, coverage TRACE..., or net");
 }
 
 const struct command cluster_command = {
 	.name = "cluster",
 	.summary = "drives a cluster through operations and faults while it is recorded",
-	.arguments = "run FILE | replay TRACE | explore FILE | reduce FILE | coverage TRACE... | net [VERB LINKS [VALUE]] | net open NODES",
+	.arguments = "run FILE | replay TRACE | explore FILE | reduce FILE|TRACE | coverage TRACE... | net [VERB LINKS [VALUE]] | net open NODES",
 	.description =
 		"Starts a private cluster, puts a load of dependent data on all its nodes, performs\n"
 		"the operations of FILE at their moments, and records everything: the sessions, the\n"

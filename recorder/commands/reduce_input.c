@@ -254,9 +254,9 @@ static bool see_failure(struct reading *r)
 		return true;
 	if (has_several_nodes(&r->e))
 		return err_set(r->err, ERR_UNSUPPORTED,
-			"%s is of several nodes of a cluster, and what these do together depends on the operations, too: "
-			"isorec cluster reduce FILE.ops, with the operations of the run that recorded it",
-			r->path);
+			"%s is of several nodes of a cluster, and what these do together depends on what was done to them, too: "
+			"isorec cluster reduce %s, where isorec cluster run recorded it",
+			r->path, r->path);
 	return err_prefix(r->err, "%s", r->path);
 }
 

@@ -69,8 +69,13 @@ void execute_here(
 			outcome_add_accident(out, "crash");
 	} else if (!client_answers(&run->target)) {
 		*gone = true;
-		*out = (struct outcome){.ran = true};
-		outcome_add_accident(out, "crash");
+		/* One that was not there to begin with has not crashed. */
+		if (summary.opened) {
+			*out = (struct outcome){.ran = true};
+			outcome_add_accident(out, "crash");
+		} else {
+			fail(out, err.text);
+		}
 	} else {
 		fail(out, err.text);
 	}
