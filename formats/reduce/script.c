@@ -34,6 +34,10 @@ void script_open(struct script *out, const struct scenario *s, const struct sql_
 		out->session_names[i] = s->sessions[i].name;
 		out->session_levels[i] = s->sessions[i].level;
 	}
+	out->settings = arena_zero(&out->arena, (s->meta_count + 1) * sizeof(*out->settings));
+	for (size_t i = 0; i < s->meta_count; i++)
+		if (span_eq_str(s->meta[i].key, "server"))
+			out->settings[out->setting_count++] = s->meta[i].value;
 	take_section(out, &s->setup);
 	out->setup_count = out->count;
 	take_section(out, &s->schedule);
@@ -230,6 +234,8 @@ static bool add_header(const struct script *script, struct scenario *out, struct
 		else if (span_eq_str(meta->key, "shows") && !script->forget_shows)
 			ok = add_shows(script, meta->value, out, err);
 	}
+	for (size_t i = 0; ok && i < script->setting_count; i++)
+		ok = scenario_add_meta(out, SPAN_LIT("server"), script->settings[i], err);
 	if (ok && script->rounds) {
 		char rounds[16];
 

@@ -35,6 +35,8 @@ struct script {
 	struct span *session_names;
 	enum txn_level level, *session_levels;
 	uint32_t rounds; /* `# rounds:`; 0: none */
+	struct span *settings; /* of the server: the values of `# server:` lines */
+	size_t setting_count;
 	bool forget_shows; /* leave out the `# shows:` lines */
 };
 

@@ -565,6 +565,23 @@ uint32_t scenario_rounds(const struct scenario *s)
 	return rounds_of(scenario_meta(s, "rounds"));
 }
 
+/* NAME=VALUE */
+static bool split_setting(struct span text, struct span *name, struct span *value)
+{
+	size_t len = name_prefix(text).len;
+
+	if (!len || len == text.len || text.ptr[len] != '=')
+		return false;
+	*name = span_of(text.ptr, len);
+	*value = span_of(text.ptr + len + 1, text.len - len - 1);
+	return true;
+}
+
+bool scenario_setting(const struct scenario_meta *meta, struct span *name, struct span *value)
+{
+	return span_eq_str(meta->key, "server") && split_setting(meta->value, name, value);
+}
+
 static bool is_line(struct span s)
 {
 	return !s.len || (!memchr(s.ptr, '\n', s.len) && !memchr(s.ptr, '\0', s.len));
@@ -572,7 +589,7 @@ static bool is_line(struct span s)
 
 bool scenario_add_meta(struct scenario *s, struct span key, struct span value, struct err *err)
 {
-	struct span own = span_trim(value);
+	struct span own = span_trim(value), name, setting;
 	size_t base = own.len ? (size_t)(own.ptr - value.ptr) : 0;
 
 	if (!key.len || key.len > SCENARIO_NAME_MAX || name_prefix(key).len != key.len)
@@ -592,6 +609,8 @@ bool scenario_add_meta(struct scenario *s, struct span key, struct span value, s
 		return shift_error(err, base);
 	if (span_eq_str(key, "expect") && !add_verdict(s, own, err))
 		return shift_error(err, base);
+	if (span_eq_str(key, "server") && !split_setting(own, &name, &setting))
+		return err_set_at(err, ERR_FORMAT, base, "an option of the server is NAME=VALUE");
 	if (span_eq_str(key, "rounds") && !rounds_of(own))
 		return err_set_at(err, ERR_FORMAT, base, "rounds are a number from 1 to %d", SCENARIO_ROUNDS_MAX);
 	MEM_RESERVE(s->meta, s->meta_count + 1, s->meta_capacity);

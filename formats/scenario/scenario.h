@@ -179,7 +179,7 @@ bool scenario_session(
 /* session is SCENARIO_NO_SESSION except in the schedule.  The new statement is the section's last. */
 bool scenario_add(struct scenario *s, struct scenario_section *section, uint32_t session,
 	struct span sql, struct err *err) MUST_CHECK;
-/* Understands `isolation`, `node`, `rounds` and `expect`.  Sessions that the first two name must be there. */
+/* Understands `isolation`, `node`, `rounds`, `server` and `expect`.  Sessions that the first two name must be there. */
 bool scenario_add_meta(
 	struct scenario *s, struct span key, struct span value, struct err *err) MUST_CHECK;
 /* `text` is what stands after "=>". */
@@ -193,6 +193,8 @@ struct span scenario_meta(const struct scenario *s, const char *key);
 enum txn_level scenario_level(const struct scenario *s, uint32_t session);
 /* `# rounds:`: sessions do not wait for each other, and send all they have so many times; 0: they take turns. */
 uint32_t scenario_rounds(const struct scenario *s);
+/* A `# server:` line: an option that the server must have been started with.  False: the line is another one. */
+bool scenario_setting(const struct scenario_meta *meta, struct span *name, struct span *value);
 /* How many nodes of a cluster its sessions are on. */
 size_t scenario_nodes(const struct scenario *s);
 /* What is expected of that release at that level: the last line that fits; NULL when none does. */

@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "commands/sibling_program.h"
 
-enum { OUTPUT_MAX = 64 * 1024, ARGS_MAX = 40, STATUS_SKIP = 77 };
+enum { OUTPUT_MAX = 64 * 1024, ARGS_MAX = 80, STATUS_SKIP = 77 };
 
 static const char tool_name[] = "isorec-servers";
 

@@ -24,7 +24,7 @@ struct provided {
 	char error_log[512];
 };
 
-enum { PROVIDE_SETTINGS_MAX = 8 };
+enum { PROVIDE_SETTINGS_MAX = 24 };
 
 /* False: it cannot be had here (*skip, and err says why), or does not start. */
 bool provide_start(

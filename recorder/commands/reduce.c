@@ -117,8 +117,8 @@ static bool is_answer(const char *finding)
 }
 
 /* One attempt after the other, until one fails. */
-static bool reduce_attempts(const struct reduce_input *input, struct reducer_options *options,
-	struct reducer_summary *summary, struct err *err)
+static bool reduce_attempts(struct reduce_input *input, struct reducer_options *options, struct reducer_summary *summary,
+	struct err *err)
 {
 	for (size_t i = 0; i < input->count; i++) {
 		const struct reduce_attempt *attempt = &input->attempts[i];
@@ -126,15 +126,21 @@ static bool reduce_attempts(const struct reduce_input *input, struct reducer_opt
 		if (attempt->what[0])
 			options->say(options->say_ctx, attempt->what);
 		options->first_max = attempt->executions;
-		if (!reducer_run(options, &attempt->scenario, summary, err))
-			return false;
+		if (!reducer_run(options, &attempt->scenario, summary, err)) {
+			/* Another release may not know an option, or not these values. */
+			if (i || !input->has_settings || summary->reproduced || !reduce_input_forget_settings(input, err))
+				return false;
+			options->say(options->say_ctx, "the server cannot be started with the recorded server's options: without them");
+			if (!reducer_run(options, &attempt->scenario, summary, err))
+				return false;
+		}
 		if (summary->reproduced || runs_stop)
 			return true;
 	}
 	return true;
 }
 
-static bool reduce(struct reduce_options *o, const struct reduce_input *input, struct reducer_summary *summary,
+static bool reduce(struct reduce_options *o, struct reduce_input *input, struct reducer_summary *summary,
 	struct err *err)
 {
 	struct executor_options executor = {.run = runs_defaults(&o->connection, &o->timeouts),
@@ -176,7 +182,8 @@ static void set_level(struct scenario *s, const char *word)
 static bool read_input(const char *path, struct reduce_options *o, struct reduce_input *input, struct err *err)
 {
 	struct reduce_input_options options = {
-		.finding = o->finding, .contract = o->contract, .folder = o->output, .say = say_line, .ctx = o};
+		.finding = o->finding, .contract = o->contract, .folder = o->output, .own_server = o->server != NULL,
+		.say = say_line, .ctx = o};
 	bool ok = reduce_input_read(path, &options, input, err);
 
 	for (size_t i = 0; ok && i < input->count; i++) {

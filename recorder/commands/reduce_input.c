@@ -15,6 +15,7 @@
 #include "base/siphash.h"
 #include "commands/sibling_program.h"
 #include "model/execution/execution.h"
+#include "reduce/script.h"
 #include "reducer/doubts.h"
 
 enum {
@@ -108,6 +109,27 @@ static struct reduce_attempt *add_attempt(struct reading *r, unsigned executions
 	return attempt;
 }
 
+/* Options that change what statements do, as the recorded server had them. */
+static bool add_settings(const struct reading *r, struct scenario *out)
+{
+	static const char *const names[] = {"sql_mode", "autocommit", "completion_type", "default_storage_engine",
+		"innodb_autoinc_lock_mode", "innodb_deadlock_detect", "innodb_rollback_on_timeout", "innodb_snapshot_isolation"};
+	bool ok = true;
+
+	for (size_t i = 0; i < ARRAY_LEN(names) && ok && r->o->own_server; i++) {
+		struct span value = execution_variable(&r->e, names[i]);
+		struct buf line = BUF_INIT;
+
+		if (!value.ptr)
+			continue;
+		buf_printf(&line, "%s=%.*s", names[i], SPAN_ARG(value));
+		ok = scenario_add_meta(out, SPAN_LIT("server"), buf_span(&line), r->err);
+		buf_release(&line);
+		r->out->has_settings = true;
+	}
+	return ok;
+}
+
 /* What is kept, in the order in which it began. */
 static bool make_scenario(struct reading *r, struct scenario *out)
 {
@@ -118,8 +140,9 @@ static bool make_scenario(struct reading *r, struct scenario *out)
 		return false;
 	if (skipped && !r->out->count)
 		say(r, "%s: %" PRIu64 " statement%s cannot be sent again", r->path, skipped, skipped == 1 ? "" : "s");
-	if (r->o->contract && !scenario_meta(out, "contract").ptr &&
-		!scenario_add_meta(out, SPAN_LIT("contract"), span_str(r->o->contract), r->err)) {
+	if ((r->o->contract && !scenario_meta(out, "contract").ptr &&
+		    !scenario_add_meta(out, SPAN_LIT("contract"), span_str(r->o->contract), r->err)) ||
+		!add_settings(r, out)) {
 		scenario_release(out);
 		return false;
 	}
@@ -385,6 +408,28 @@ bool reduce_input_read(
 		return true;
 	reduce_input_release(out);
 	return false;
+}
+
+bool reduce_input_forget_settings(struct reduce_input *input, struct err *err)
+{
+	struct sql_options sql = sql_options_default();
+	bool ok = true;
+
+	for (size_t i = 0; i < input->count && ok; i++) {
+		struct scenario plain;
+		struct script script;
+
+		script_open(&script, &input->attempts[i].scenario, &sql);
+		script.setting_count = 0;
+		ok = script_build(&script, &plain, err);
+		script_release(&script);
+		if (!ok)
+			break;
+		scenario_release(&input->attempts[i].scenario);
+		input->attempts[i].scenario = plain;
+	}
+	input->has_settings = false;
+	return ok;
 }
 
 void reduce_input_release(struct reduce_input *input)

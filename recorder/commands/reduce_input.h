@@ -22,6 +22,7 @@ struct reduce_attempt {
 struct reduce_input {
 	struct reduce_attempt attempts[REDUCE_ATTEMPTS_MAX];
 	size_t count;
+	bool has_settings; /* attempts have options of the recorded server (`# server:`) */
 	bool seen; /* the recording shows this: */
 	struct failure failure;
 };
@@ -29,6 +30,7 @@ struct reduce_input {
 struct reduce_input_options {
 	const char *finding, *contract; /* NULL: none was asked for */
 	const char *folder;             /* for what is cut from a large recording */
+	bool own_server;                /* one that can be started with the options of the recorded one */
 	void (*say)(void *ctx, const char *line);
 	void *ctx;
 };
@@ -36,5 +38,7 @@ struct reduce_input_options {
 bool reduce_input_read(const char *path, const struct reduce_input_options *options, struct reduce_input *out,
 	struct err *err) MUST_CHECK;
 void reduce_input_release(struct reduce_input *input);
+/* For a server that cannot be started with them. */
+bool reduce_input_forget_settings(struct reduce_input *input, struct err *err) MUST_CHECK;
 
 #endif

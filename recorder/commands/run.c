@@ -14,6 +14,7 @@
 #include "commands/run_options.h"
 #include "differential/differential.h"
 #include "run/expect.h"
+#include "run/settings.h"
 #include "run/shuffle.h"
 
 enum { SHOWN_COLUMNS = 200, SHOWN_ROWS = 20, REPEAT_MAX = 100000 };
@@ -595,32 +596,79 @@ static void run_files(struct runs *runs, char **paths, int count)
 		run_file(runs, paths[i]);
 }
 
+/* The options that the first scenario of a file asks of its server. */
+static char **settings_of_file(const char *path)
+{
+	struct scenario_list list = {0};
+	struct buf text = BUF_INIT;
+	char **settings = NULL;
+	struct err err;
+
+	/* What cannot be read is said when it is run. */
+	if (file_read(path, SCENARIO_TEXT_MAX, &text, &err) &&
+		scenario_import(&list, scenario_guess(buf_span(&text)), buf_span(&text), path, &err) && list.count)
+		settings = settings_of(&list.scenarios[0], NULL);
+	scenario_list_release(&list);
+	buf_release(&text);
+	return settings;
+}
+
+/* How many files from the first on ask for what the first asks for. */
+static int count_alike(char **paths, int count, char *const *settings)
+{
+	int alike = 1;
+
+	for (bool equal = true; equal && alike < count; alike += equal) {
+		char **other = settings_of_file(paths[alike]);
+
+		equal = settings_equal(settings, other);
+		settings_free(other);
+	}
+	return alike;
+}
+
+/* False: the release cannot be had or started. */
+static bool run_on_server(struct runs *runs, const char *release, char *const *settings, char **paths, int count)
+{
+	struct run_target target = runs->run.target;
+	struct provided server;
+	struct err err;
+	bool skip, ok = provide_start_with(&server, release, (const char *const *)settings, &skip, &err);
+
+	if (!ok) {
+		output_message("%s", err.text);
+		worsen(runs, skip ? EXIT_STATUS_INCOMPLETE : EXIT_STATUS_INPUT);
+	} else if (!runs->single && !runs_folder(runs->folder)) {
+		worsen(runs, EXIT_STATUS_INPUT);
+	} else {
+		runs_target_provided(&runs->run, &server);
+		run_files(runs, paths, count);
+	}
+	provide_stop(&server);
+	runs->run.target = target;
+	return ok;
+}
+
 /* The same on servers that are started for it. */
 static void run_on_servers(struct runs *runs, char **paths, int count)
 {
 	const struct run_command_options *o = runs->options;
 
 	for (size_t i = 0; i < o->servers.count && !runs_stop && !runs->gone; i++) {
-		struct run_target target = runs->run.target;
-		struct provided server;
 		struct buf folder = BUF_INIT;
-		struct err err;
-		bool skip;
+		bool started = true;
 
 		buf_printf(&folder, "%s/%s", o->output, o->servers.items[i]);
 		if (o->servers.count > 1)
 			runs->folder = folder.data;
-		if (!provide_start(&server, o->servers.items[i], &skip, &err)) {
-			output_message("%s", err.text);
-			worsen(runs, skip ? EXIT_STATUS_INCOMPLETE : EXIT_STATUS_INPUT);
-		} else if (!runs->single && !runs_folder(runs->folder)) {
-			worsen(runs, EXIT_STATUS_INPUT);
-		} else {
-			runs_target_provided(&runs->run, &server);
-			run_files(runs, paths, count);
+		for (int at = 0; at < count && started && !runs_stop && !runs->gone;) {
+			char **settings = settings_of_file(paths[at]);
+			int alike = count_alike(paths + at, count - at, settings);
+
+			started = run_on_server(runs, o->servers.items[i], settings, paths + at, alike);
+			settings_free(settings);
+			at += alike;
 		}
-		provide_stop(&server);
-		runs->run.target = target;
 		runs->folder = o->output;
 		buf_release(&folder);
 	}

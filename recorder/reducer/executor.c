@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "run/settings.h"
 
 enum { POLL_MS = 200, END_S = 10 };
 
@@ -88,8 +89,23 @@ struct worker {
 	const struct executor_options *options;
 	struct case_server server;
 	struct run_options run;
+	char **settings; /* that the server was started with */
 	bool started;
 };
+
+/* A server that may be started again gets the options that the scenario asks for. */
+static void take_settings(struct worker *w, const struct scenario *scenario)
+{
+	char **wanted = settings_of(scenario, w->options->server.settings);
+
+	if (w->server.restarts && w->started && !settings_equal(wanted, w->settings)) {
+		w->server.stop(&w->server);
+		w->started = false;
+	}
+	settings_free(w->settings);
+	w->settings = wanted;
+	w->server.settings = (const char *const *)wanted;
+}
 
 static void do_text(struct worker *w, struct span text, struct outcome *out)
 {
@@ -101,6 +117,7 @@ static void do_text(struct worker *w, struct span text, struct outcome *out)
 		fail(out, err.text);
 		return;
 	}
+	take_settings(w, &scenario);
 	if (!w->started) {
 		const char *database = w->run.target.database, *output = w->run.output;
 

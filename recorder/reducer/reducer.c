@@ -683,6 +683,79 @@ static void reduce_levels(struct reduction *r)
 	}
 }
 
+/* ---- options of the server ---- */
+
+static bool without_settings(struct reduction *r, const struct span *settings, size_t count)
+{
+	struct scenario candidate;
+	struct script script;
+	bool made;
+
+	if (is_over(r))
+		return false;
+	r->kind = "option";
+	script_open(&script, &r->best, &r->sql);
+	memcpy(script.settings, settings, count * sizeof(*settings));
+	script.setting_count = count;
+	made = script_build(&script, &candidate, r->err);
+	script_release(&script);
+	return made && test_candidates(r, &candidate, &made, 1) == 0;
+}
+
+/* One of the options, or one word of one that is a list, as sql_mode. */
+static bool shorten_settings(struct reduction *r, const struct span *settings, size_t count)
+{
+	struct span *fewer = mem_zero(count + 1, sizeof(*fewer));
+	struct buf shorter = BUF_INIT;
+	bool done = false;
+
+	for (size_t i = 0; i < count && !done; i++) {
+		memcpy(fewer, settings, i * sizeof(*fewer));
+		memcpy(fewer + i, settings + i + 1, (count - i - 1) * sizeof(*fewer));
+		done = without_settings(r, fewer, count - 1);
+	}
+	for (size_t i = 0; i < count && !done; i++) {
+		const char *end = settings[i].ptr + settings[i].len, *equals = memchr(settings[i].ptr, '=', settings[i].len);
+		const char *word = equals + 1;
+
+		memcpy(fewer, settings, count * sizeof(*fewer));
+		while (!done && memchr(settings[i].ptr, ',', settings[i].len) && word < end) {
+			const char *comma = memchr(word, ',', (size_t)(end - word)), *rest = comma ? comma + 1 : end;
+
+			buf_clear(&shorter);
+			buf_add(&shorter, settings[i].ptr, (size_t)(word - settings[i].ptr));
+			buf_add(&shorter, rest, (size_t)(end - rest));
+			if (!comma)
+				shorter.len--; /* the comma before the last word */
+			fewer[i] = buf_span(&shorter);
+			done = without_settings(r, fewer, count);
+			word = rest;
+		}
+	}
+	free(fewer);
+	buf_release(&shorter);
+	return done;
+}
+
+/* Each candidate may take a new start of the server, so these come late. */
+static void reduce_settings(struct reduction *r)
+{
+	bool changed = true;
+
+	while (changed && !is_over(r)) {
+		struct scenario base;
+		struct script script;
+
+		if (!copy_best(r, &base))
+			return;
+		script_open(&script, &base, &r->sql);
+		changed = script.setting_count && (without_settings(r, script.settings, 0) ||
+							  shorten_settings(r, script.settings, script.setting_count));
+		script_release(&script);
+		scenario_release(&base);
+	}
+}
+
 /* ---- the beginning ---- */
 
 static bool is_wanted(const struct reduction *r, const struct failure *f)
@@ -878,6 +951,7 @@ static void reduce_all(struct reduction *r, const uint8_t *doubts)
 			break;
 	}
 	raise_rounds(r);
+	reduce_settings(r);
 	reduce_constants(r);
 	reduce_levels(r);
 	if (r->o->same != SAME_OUTPUT)

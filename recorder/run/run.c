@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "run/expect.h"
+#include "run/settings.h"
 
 struct run {
 	struct engine engine;
@@ -264,7 +265,7 @@ static bool run_all(struct run *r)
 {
 	struct engine *e = &r->engine;
 
-	if (!engine_make_database(e, r->options->target.database) || !run_setup(r) ||
+	if (!settings_check(e, r->scenario) || !engine_make_database(e, r->options->target.database) || !run_setup(r) ||
 		!begin_trace(r) || !open_sessions(r))
 		return false;
 	engine_watch(e);

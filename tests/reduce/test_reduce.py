@@ -187,6 +187,37 @@ def test_what_only_happens_at_once():
     assert pad.Case(small).statements() <= 3, small
 
 
+def test_options_of_the_server():
+    options = ("# server: sql_mode=STRICT_TRANS_TABLES,PIPES_AS_CONCAT\n# server: innodb_rollback_on_timeout=ON\n"
+               "# server: innodb_autoinc_lock_mode=2\n")
+    case = write("options.scn", options + """# shows: T1.2 has ('xy')
+[setup]
+create table t (a varchar(10));
+insert into t values ('x'), ('z');
+[schedule]
+T2> insert into t values ('q');
+T1> begin;
+T1> select a || 'y' from t where a = 'x';
+""")
+    reduce_output = run(ISOREC, "reduce", "--server", RELEASE, "--same=output", "-o", path("options"), case)
+    small = read("options/reduced.scn")
+    assert re.findall("^# server: .*", small, re.M) == ["# server: sql_mode=PIPES_AS_CONCAT"], (small, reduce_output)
+    assert pad.Case(small).statements() == 1, small
+
+
+def test_nodes_are_not_for_this():
+    trace = path("nodes.itr")
+    run(ISOTRACE, "slice", "--session=1,2,3,4", "-o", trace,
+        os.path.join(CORPUS, "recordings", "galera-lost-update", "mariadb-10.11.19+si+wsrep-RR.itr"))
+    out = run(ISOREC, "reduce", "--server", RELEASE, "-o", path("nodes"), trace, status=(4,))
+    assert f"isorec cluster reduce {trace}" in out, out
+
+
+def test_a_server_that_is_not_there():
+    out = run(ISOREC, "reduce", "-P", "1", "-o", path("nowhere"), PADDED, status=(4,))
+    assert "cannot be run" in out and not os.path.exists(path("nowhere/reduced.scn")), out
+
+
 def test_jobs():
     reduce("jobs", "--jobs=2", PADDED)
     require_small("jobs")

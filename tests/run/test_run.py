@@ -793,6 +793,22 @@ def case_files():
     assert {trace.names[r["session"]]: r["level"] for r in trace.kind("txn")} == {"T1": 2, "T2": 3}
 
 
+def options_of_the_server():
+    text = "# server: %s\n[setup]\ncreate table t(a int);\n[schedule]\nT1> select 1;\n"
+    run(text % "innodb-rollback-on-timeout=0")
+    done = isorec("-o", os.path.join(FOLDER, "x.itr"), write(text % "innodb_rollback_on_timeout=ON"), status=4)
+    assert "for a server with innodb_rollback_on_timeout=ON" in done.stderr, done.stderr
+    # Words that stand for others are the server's to know; the session's mode is as it was.
+    done = isorec("-o", os.path.join(FOLDER, "x.itr"), write(text % "sql_mode=ORACLE"), status=4)
+    assert "with sql_mode=ORACLE" in done.stderr, done.stderr
+    folder = os.path.join(FOLDER, "options")
+    path = write((text % "sql_mode=ANSI").replace("select 1", "select 'a' || 'b', @@innodb_rollback_on_timeout").replace(
+        "[setup]", "# server: innodb_rollback_on_timeout=ON\n[setup]"))
+    done = subprocess.run([ISOREC, "run", "--server", RELEASE, "-o", folder, path], capture_output=True, text=True, check=False,
+                          env=dict(os.environ, ISOREC_SERVERS=SERVERS))
+    assert "('ab',1)" in done.stdout, (done.stdout, done.stderr)
+
+
 def sessions_that_do_not_wait_for_each_other():
     trace, _ = run("""# rounds: 3
 [setup]
@@ -823,7 +839,7 @@ if RELEASE == "mariadb-local":
               answers_behind_those_they_let_go_on,
               unmet_expectations_are_told, what_cannot_run, the_server_splits_statements_alike,
               procedures_and_types, the_servers_own_settings, many_sessions, summaries,
-              case_files, sessions_that_do_not_wait_for_each_other]
+              case_files, options_of_the_server, sessions_that_do_not_wait_for_each_other]
 
 
 def main():

@@ -208,6 +208,8 @@ START_TEST(every_error_has_its_place)
 		{"# node: T1=1, T1=2\n[schedule]\nT1> a;", "x:1:15: the node was given"},
 		{"# node: T1=1\n# node: T1=1\n[schedule]\nT1> a;", "x:2:3: `node` was given"},
 		{"# isolation: RR\n# isolation: RR\n[schedule]\nT1> a;", "x:2:3: `isolation` was"},
+		{"# server: sql_mode\n[schedule]\nT1> a;", "x:1:11: an option of the server is NAME=VALUE"},
+		{"# server: =1\n[schedule]\nT1> a;", "x:1:11: an option of the server"},
 		{"# rounds: 0\n[schedule]\nT1> a;", "x:1:11: rounds are a number from 1 to 1000000"},
 		{"# rounds: 1000001\n[schedule]\nT1> a;", "x:1:11: rounds are"},
 		{"# rounds: 7x\n[schedule]\nT1> a;", "x:1:11: rounds are"},
