@@ -25,6 +25,7 @@ struct reduce_options {
 	int from, to, same;
 	uint64_t time;
 	const char *finding, *output;
+	bool whole_txns;
 	struct judge_options judge;
 };
 
@@ -101,6 +102,7 @@ static enum exit_status reduce_recording(const struct reduce_options *o, const c
 	struct reduce_trace_options options = {.judge = &o->judge,
 		.finding = o->finding,
 		.by_class = o->same == 0,
+		.whole_txns = o->whole_txns,
 		.time_ns = o->time ? o->time : TRACE_TIME_NS,
 		.tried = show_tried,
 		.context = &progress};
@@ -177,6 +179,10 @@ static const struct option_def reduce_table[] = {
 		OPTION_DURATION(struct reduce_options, time),
 		.preset = "no end; 1m for traces",
 		.help = "stop after so long, and write the best"},
+	{.name = "whole-transactions",
+		OPTION_FLAG(struct reduce_options, whole_txns),
+		.help = "of a trace, leave out transactions and initial rows, and no statement of a transaction that stays: what a "
+			"server needs to do the same again is more than what proves it (isorec reduce begins with this)"},
 	{.name = "from",
 		.argument = "FORMAT",
 		OPTION_CHOICE(struct reduce_options, from),

@@ -674,6 +674,8 @@ static void add_needs(struct units *u, size_t stmt, struct map *at)
 
 	if (s->txn != MAP_NONE)
 		u->needs[u->need_count++] = (struct ddmin_need){unit, s->txn};
+	if (s->txn != MAP_NONE && r->options->whole_txns)
+		u->needs[u->need_count++] = (struct ddmin_need){s->txn, unit};
 	prepare = s->prepared ? map_get(at, slice_stmt_key(s->session, s->prepared)) : MAP_NONE;
 	if (prepare != MAP_NONE && prepare != unit)
 		u->needs[u->need_count++] = (struct ddmin_need){unit, prepare};
@@ -686,7 +688,7 @@ static void make_units(struct units *u, struct reducing *r)
 
 	*u = (struct units){.r = r, .count = r->txn_count + r->stmt_count};
 	u->units = mem_zero(u->count + 1, sizeof(*u->units));
-	u->needs = mem_zero(2 * r->stmt_count + 1, sizeof(*u->needs));
+	u->needs = mem_zero(3 * r->stmt_count + 1, sizeof(*u->needs));
 	for (size_t i = 0; i < r->txn_count; i++) {
 		if (!r->txns[i].concerned)
 			continue;
@@ -702,7 +704,7 @@ static void make_units(struct units *u, struct reducing *r)
 
 		map_put(&at, slice_stmt_key(s->session, s->number), (uint32_t)(r->txn_count + i));
 		u->units[r->txn_count + i] = (struct ddmin_unit){.level = LEVEL_STMT,
-			.doubt = doubt_of_stmt(r, s),
+			.doubt = s->txn != MAP_NONE && r->options->whole_txns ? u->units[s->txn].doubt : doubt_of_stmt(r, s),
 			.fixed = s->txn != MAP_NONE && u->units[s->txn].fixed};
 	}
 	for (size_t i = 0; i < r->stmt_count; i++)

@@ -17,6 +17,7 @@
 struct reduce_trace_options {
 	const struct judge_options *judge;
 	const char *finding; /* a class, or how an id begins; NULL: the gravest */
+	bool whole_txns;     /* transactions and rows are left out, and no statement of a transaction that stays */
 	bool by_class;       /* any finding of its oracle, class, severity and level is the same */
 	uint64_t time_ns;    /* 0: no end */
 	/* After each part that was judged.  May be NULL. */

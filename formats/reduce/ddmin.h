@@ -30,7 +30,7 @@ struct ddmin_unit {
 	bool fixed;    /* never removed */
 };
 
-/* `unit` is of no use without `needed`.  There must be no circles. */
+/* `unit` is of no use without `needed`.  Units that need each other go together. */
 struct ddmin_need {
 	uint32_t unit, needed;
 };

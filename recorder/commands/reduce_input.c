@@ -22,6 +22,7 @@ enum {
 	/* A recording without a scenario that is larger is cut first, without a server. */
 	CUT_BYTES = 16 * 1024 * 1024,
 	CUT_STATEMENTS = 1000, /* ... or of whose statements more than these may matter */
+	WHOLE_STATEMENTS = 100, /* of so many all are kept */
 	ORDERS = 6,            /* tried beside those by begin and by answer */
 	ROUNDS_FIRST = 50,
 	ROUNDS_STATEMENTS_MAX = 40000,
@@ -34,7 +35,6 @@ struct reading {
 	struct execution e;
 	bool *keep;        /* by statement */
 	uint32_t *origins; /* by statement of the schedule */
-	size_t kept;
 	struct err *err;
 };
 
@@ -57,8 +57,8 @@ static void say(const struct reading *r, const char *fmt, ...)
 static bool run_isotrace(const struct reading *r, const char *path, const char *output)
 {
 	char program[4096];
-	const char *args[12] = {program, "reduce", "--output", output};
-	int count = 4, status = -1;
+	const char *args[12] = {program, "reduce", "--whole-transactions", "--output", output};
+	int count = 5, status = -1;
 	pid_t child;
 
 	sibling_program("isotrace", "ISOTRACE", "../analyzer/", program, sizeof(program));
@@ -88,7 +88,7 @@ static bool run_isotrace(const struct reading *r, const char *path, const char *
 	       access(output, R_OK) == 0;
 }
 
-/* The part that the finding needs, as `isotrace reduce` finds it; false: the whole is all there is. */
+/* The transactions that the finding needs, as `isotrace reduce` finds them; false: the whole is all there is. */
 static bool cut_offline(const struct reading *r, struct buf *out)
 {
 	buf_printf(out, "%s/cut.itr", r->o->folder);
@@ -288,13 +288,12 @@ static void choose_statements(struct reading *r)
 {
 	uint8_t *doubts = mem_zero(r->e.stmt_count + 1, 1);
 
-	if (!doubts_of_trace(&r->out->failure, &r->e, r->path, r->o->contract, doubts))
+	/* Of a few statements what else there was does no harm. */
+	if (r->e.stmt_count > WHOLE_STATEMENTS &&
+		!doubts_of_trace(&r->out->failure, &r->e, r->path, r->o->contract, doubts))
 		memset(doubts, 0, r->e.stmt_count);
-	r->kept = 0;
-	for (size_t i = 0; i < r->e.stmt_count; i++) {
+	for (size_t i = 0; i < r->e.stmt_count; i++)
 		r->keep[i] = doubts[i] < DOUBT_OTHERS;
-		r->kept += r->keep[i];
-	}
 	free(doubts);
 }
 

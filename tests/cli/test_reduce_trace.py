@@ -63,6 +63,20 @@ PLANTS = ("G0", "G1a", "G1b", "G1c", "G-single", "G-nonadjacent", "G2-item", "G2
           "own-write", "unstable-snapshot", "duplicate-row", "split-statement", "G-single-session", "G2-item-realtime")
 
 
+def test_whole_transactions():
+    path = simulate("planted.itr", "--plant=lost-update", "--seed=3", "--transactions=1500", "--unknown=0")
+    finding = next(f for f in findings(path) if f["severity"] == "violation")
+    small = Reduced(path, "--whole-transactions", "--finding", finding["id"])
+    kept = {r["txn"] for r in records(small.path, "txn")}
+
+    def of(trace):
+        return sorted((r["session"], r["number"]) for r in records(trace, "stmt") if r["txn"] in kept)
+
+    assert kept and of(small.path) == of(path), (of(small.path), of(path))
+    assert violations(small.path) <= violations(path)
+    assert small.stmts >= Reduced(path, "--finding", finding["id"]).stmts
+
+
 def test_planted_anomalies():
     for number, plant in enumerate(PLANTS):
         for probes in ("trigger", "select") if number % 3 == 0 else ("trigger",):

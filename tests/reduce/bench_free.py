@@ -27,7 +27,7 @@ CASES = (
     ("mysql-9.7", "bugs/mysql-foreign-orphan", "RR", "wrong-error", None, False, 1000),
     ("mariadb-10.5.23", "bugs/mdev-33802-for-update", "RR", "duplicate-row", None, False, 2000),
     ("mariadb-11.8", "bugs/mdev-40092", "RR", "G-single", None, True, 5000),
-    ("mysql-8.0", "bugs/mysql-113751", "RR", "wrong-result", None, False, 10000),
+    ("mysql-8.0", "bugs/mysql-105670", "RR", "deleted-row-stays", None, False, 10000),
     ("mariadb-local", "anomalies/lost-update", "RR", "G-single", "adya", True, 1000),
     ("mysql-8.0", "anomalies/g2-item", "RR", "G2-item", "adya", True, 5000),
     ("mariadb-local", "bugs/mdev-26643", "RC", "split-statement", None, False, 20000),
