@@ -47,8 +47,11 @@ enum eval_kind {
 	EVAL_DATE,     /* t */
 	EVAL_TIME,     /* t */
 	EVAL_DATETIME, /* t; TIMESTAMP in the session's time zone */
-	EVAL_OPAQUE,   /* u tells them apart: opaque: not NULL, and only the server knows it (env->opaque_count) */
+	EVAL_OPAQUE,   /* u tells them apart: not NULL, and only the server knows it (env->opaque_count) */
 };
+
+/* `decimals` of an opaque value that is not one by its nature: it was not computed, and may be NULL, too. */
+enum { EVAL_OPAQUE_NOT_COMPUTED = 1, EVAL_OPAQUE_PERHAPS_NULL = 2 };
 
 struct eval_time {
 	uint16_t year;
@@ -236,7 +239,7 @@ struct eval_env {
 	 * CURRENT_TIMESTAMP, ON UPDATE) as an opaque value, numbered by this.  It can be
 	 * copied and be a column of a result; everything else that looks at it is unsupported. */
 	uint64_t *opaque_count;
-	bool unknown_fits; /* what is assigned and not known had room in its column, and is not NULL where it cannot be */
+	bool unknown_fits; /* what cannot be computed and is assigned had room in its column: the statement did not fail */
 	uint64_t last_insert_id;
 	int64_t row_count;
 	uint64_t connection_id;

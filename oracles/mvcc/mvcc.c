@@ -413,7 +413,7 @@ static void judge_final(struct mvcc *m)
 					 : REASON_ROWS_UNKNOWN_AT_END;
 			/* fall through */
 		case FINAL_OPEN:
-			final_undecided(m, i, reason);
+			final_undecided(m, i, m->now.uncomputed ? (uint32_t)REASON_VALUE_NOT_COMPUTED : reason);
 			break;
 		case FINAL_DIFFERS:
 			if (m->search.uncertain) {

@@ -62,6 +62,7 @@
 	X(XA_NOT_RECORDED, "tables after the end of an XA transaction that was not recorded") \
 	X(SKIP_LOCKED, "SKIP LOCKED") \
 	X(RESULT_NOT_WHOLE, "results that were not recorded whole") \
+	X(VALUE_NOT_COMPUTED, "values that were written and not computed") \
 	X(DIRTY_READ_DURING_WAIT, "dirty reads while a statement waits") \
 	X(LOCKING_READ_BESIDE_COMMITS, "locking reads with subqueries while other transactions commit") \
 	X(VIEW_WITH_DUPLICATE_KEY, "read views in which a unique key has two rows") \

@@ -39,8 +39,10 @@ bool column_default(struct run *run, const struct eval_table *table, uint32_t i,
 bool lacks_default(const struct eval_env *env, const struct eval_column *column, unsigned flags);
 bool wants_auto_value(
 	const struct eval_env *env, const struct eval_column *column, const struct eval_value *v);
-/* What is assigned to the column: also a user variable whose value is not known. */
+/* What is assigned to the column: where it cannot be computed here, the value that the server stored is not known. */
 struct node *compile_assigned(struct compiler *c, const struct sql_expr *e, const struct eval_column *column);
+bool run_assigned(struct run *run, const struct eval_table *table, uint32_t i, const struct node *n, struct frame *f,
+	unsigned flags, struct eval_value *out);
 bool compile_assignments(struct compiler *c, const struct sql_assign *set, struct assignment **out,
 	uint32_t *count) MUST_CHECK;
 bool is_computed_default(const struct eval_column *column);

@@ -332,23 +332,14 @@ static bool build_row(const struct eval_insert *ins, struct run *run, size_t num
 	for (uint32_t k = 0; k < ins->target_count && !all_default; k++) {
 		uint32_t i = ins->targets[k];
 		const struct eval_type *type = values ? &ins->query->types[k] : NULL;
-		struct eval_value v;
 
-		if (values) {
-			v = values[k];
-		} else if (nodes[k]) {
-			type = &nodes[k]->type;
-			run->strict = is_strict_mode(run->env, flags);
-			v = node_carry(nodes[k], &f);
-			run->strict = false;
-			if (run->failed)
-				return false;
-		} else {
+		if (!values && !nodes[k]) {
 			if (!column_default(run, table, i, flags, row))
 				return false;
 			continue;
 		}
-		if (!store_carried(run, table, i, nodes ? nodes[k] : NULL, type, &v, flags, &row[i]))
+		if (values ? !store_carried(run, table, i, NULL, type, &values[k], flags, &row[i])
+			   : !run_assigned(run, table, i, nodes[k], &f, flags, &row[i]))
 			return false;
 		if (wants_auto_value(run->env, &table->columns[i], &row[i]))
 			row[i] = EVAL_NULL_VALUE;

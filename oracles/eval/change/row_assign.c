@@ -64,36 +64,80 @@ bool is_strict_mode(const struct eval_env *env, unsigned flags)
 	       (env->mode & (EVAL_MODE_STRICT_TRANS_TABLES | EVAL_MODE_STRICT_ALL_TABLES));
 }
 
-/* ---- user variables whose value is not known ---- */
+/* ---- values that cannot be computed here ---- */
 
-static struct eval_value run_unknown_variable(const struct node *n, struct frame *f)
+static bool see_effect(void *ctx, const struct sql_expr *e)
 {
-	const struct eval_env *env = f->run->env;
+	*(bool *)ctx |= e->kind == SQL_EXPR_ASSIGN || e->kind == SQL_EXPR_SEQUENCE || e->kind == SQL_EXPR_DEFAULT ||
+			(e->kind == SQL_EXPR_CALL && (e->u.call.db.ptr || !sql_is_native(e->u.call.name)));
+	return true;
+}
 
+static bool see_query(void *ctx, const struct sql_query *query)
+{
+	(void)query;
+	*(bool *)ctx = true;
+	return true;
+}
+
+/* Does it do nothing but to give a value, from the row and the session alone? */
+static bool gives_value_alone(const struct sql_expr *e)
+{
+	bool more = false;
+
+	sql_walk_expr(e, &(struct sql_visitor){.expr = see_effect, .query = see_query, .ctx = &more});
+	return !more;
+}
+
+/* What is not known is some value of the column, as the server stored it. */
+static struct eval_value unknown_value(const struct run *run, const struct eval_column *column)
+{
+	return (struct eval_value){.kind = EVAL_OPAQUE,
+		.decimals = column->nullable ? EVAL_OPAQUE_PERHAPS_NULL : EVAL_OPAQUE_NOT_COMPUTED,
+		.u = ++*run->env->opaque_count};
+}
+
+static struct eval_value run_unknown(const struct node *n, struct frame *f)
+{
 	(void)n;
-	if (f->run->carrying && env->opaque_count && env->unknown_fits)
-		return (struct eval_value){.kind = EVAL_OPAQUE, .u = ++*env->opaque_count};
 	return run_gives_up(f->run, LIMIT_USER_VARIABLE_WHOSE_VALUE_IS_NOT_KNOWN);
 }
 
-/* In a column that cannot be NULL it is not NULL. */
 struct node *compile_assigned(struct compiler *c, const struct sql_expr *e, const struct eval_column *column)
 {
-	struct eval_value v;
-	struct node *n;
+	struct compiler before = *c;
+	struct eval_outcome outcome = *c->outcome;
+	struct node *n = compile_value(c, e);
 
-	if (e->kind != SQL_EXPR_USER_VAR || !c->env->user_var || column->nullable || column->auto_increment ||
-		column->generated || c->env->user_var(c->env->ctx, e->u.var.name, &v))
-		return compile_value(c, e);
-	n = node_new(c, run_unknown_variable, e, 0);
+	if (n || c->outcome->status != EVAL_UNSUPPORTED || column->auto_increment || column->generated ||
+		!c->env->opaque_count || !gives_value_alone(e))
+		return n;
+	*c = before;
+	*c->outcome = outcome;
+	n = node_new(c, run_unknown, e, 0);
 	n->type = column->type;
-	n->carries = true;
 	return n;
 }
 
-static bool is_unknown_variable(const struct node *n)
+bool run_assigned(struct run *run, const struct eval_table *table, uint32_t i, const struct node *n, struct frame *f,
+	unsigned flags, struct eval_value *out)
 {
-	return n->fn == run_unknown_variable;
+	const struct eval_column *column = &table->columns[i];
+	struct eval_outcome outcome = *run->outcome;
+	struct eval_value v;
+
+	run->strict = is_strict_mode(run->env, flags);
+	v = node_carry(n, f);
+	run->strict = false;
+	if (!run->failed && store_carried(run, table, i, n, &n->type, &v, flags, out))
+		return true;
+	if (run->outcome->status != EVAL_UNSUPPORTED || column->auto_increment || column->generated ||
+		!run->env->unknown_fits || !run->env->opaque_count || !n->expr || !gives_value_alone(n->expr))
+		return false;
+	run->failed = false;
+	*run->outcome = outcome;
+	*out = unknown_value(run, column);
+	return true;
 }
 
 /* ---- opaque values ---- */
@@ -125,14 +169,14 @@ bool store_carried(struct run *run, const struct eval_table *table, uint32_t i,
 	if (v->kind != EVAL_OPAQUE)
 		return eval_column_assign(
 			run->arena, run->env, table, i, type, v, flags, out, run->outcome);
-	if (from && is_unknown_variable(from)) {
-		*out = *v;
-		return true;
-	}
+	if (v->decimals == EVAL_OPAQUE_PERHAPS_NULL && !table->columns[i].nullable && !run->env->unknown_fits)
+		return give_up(run->outcome, LIMIT_TIMES_THAT_ONLY_SERVER_KNOWS);
 	if (!from || from->column ? type->kind != to->kind || type->decimals != to->decimals
 				  : !has_room_for_opaque(&from->type, to))
 		return give_up(run->outcome, LIMIT_TIMES_THAT_ONLY_SERVER_KNOWS);
 	*out = *v;
+	if (!table->columns[i].nullable && out->decimals)
+		out->decimals = EVAL_OPAQUE_NOT_COMPUTED;
 	return true;
 }
 
@@ -320,7 +364,6 @@ bool assign_row(struct run *run, const struct eval_table *table, uint32_t number
 		f->rows[number] = row;
 	for (uint32_t k = 0; k < count; k++) {
 		uint32_t i = set[k].column;
-		struct eval_value v;
 
 		if (set[k].table != number)
 			continue;
@@ -329,11 +372,7 @@ bool assign_row(struct run *run, const struct eval_table *table, uint32_t number
 				return false;
 			continue;
 		}
-		run->strict = is_strict_mode(run->env, flags);
-		v = node_carry(set[k].value, f);
-		run->strict = false;
-		if (run->failed || !store_carried(run, table, i, set[k].value, &set[k].value->type, &v,
-					   flags, &row[i])) {
+		if (!run_assigned(run, table, i, set[k].value, f, flags, &row[i])) {
 			assignment_error_refused(run, set, count, k);
 			return false;
 		}

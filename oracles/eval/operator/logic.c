@@ -145,6 +145,8 @@ struct node *compile_not(struct compiler *c, const struct sql_expr *e, struct no
 bool run_asks_null(const struct node *arg, struct frame *f, const struct eval_value *v)
 {
 	asked_for_null_refused(f->run, arg, v);
+	if (v->kind == EVAL_OPAQUE && v->decimals == EVAL_OPAQUE_PERHAPS_NULL)
+		run_gives_up(f->run, LIMIT_TIMES_THAT_ONLY_SERVER_KNOWS);
 	return v->kind == EVAL_NULL;
 }
 

@@ -459,7 +459,9 @@ static enum query_answer ask_query(struct mvcc *m, struct eval_result *result)
 	if (fits)
 		return QUERY_FITS;
 	if (undecided) {
-		set_verdict(m, STMT_UNDECIDED, REASON_RESULT_NOT_WHOLE);
+		set_verdict(m, STMT_UNDECIDED, compare_reason(m));
+		if (m->now.uncomputed)
+			learn_unknown_rows(m);
 		return QUERY_OPEN;
 	}
 	if (m->now.plan->reads && read_mode_of(m) == READ_DIRTY && m->now.half_done) {
@@ -698,7 +700,7 @@ static bool run_write(struct mvcc *m)
 	}
 	take_locks(m);
 	set_verdict(m, undecided ? STMT_UNDECIDED : STMT_DECIDED,
-		undecided ? REASON_RESULT_NOT_WHOLE : REASON_NONE);
+		undecided ? compare_reason(m) : REASON_NONE);
 	return true;
 }
 
@@ -751,7 +753,7 @@ static bool run_call(struct mvcc *m)
 		return false;
 	}
 	set_verdict(m, a.undecided ? STMT_UNDECIDED : STMT_DECIDED,
-		a.undecided ? REASON_RESULT_NOT_WHOLE : REASON_NONE);
+		a.undecided ? compare_reason(m) : REASON_NONE);
 	return true;
 }
 

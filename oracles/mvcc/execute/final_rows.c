@@ -34,6 +34,7 @@ enum final_answer final_of(
 	const struct execution_table *in = &m->schedule->execution->tables[first];
 	bool undecided;
 
+	m->now.uncomputed = false;
 	*number = solver_table(m, in->schema.database, in->schema.name);
 	if (!in->has_final)
 		return FINAL_NONE;

@@ -114,6 +114,7 @@ struct stmt_exec {
 	bool matching;  /* WHERE is being tested: its subqueries read, too */
 	bool capped;    /* more rows may have been missed than are tried */
 	bool half_done; /* a statement that waits may have changed rows that this one reads */
+	bool uncomputed;  /* the answer fits, and has values that were not computed */
 	uint32_t unknown; /* why a table's content is not known */
 	uint32_t culprit;    /* ... or rows are not: because of which statement, from 1; 0: none */
 	uint32_t forgetting; /* the statement, from 1, because of which tables become unknown; 0: none */

@@ -132,9 +132,8 @@ static bool add_variable(struct making *k, struct span name, const struct sql_va
 	create->table.name = SPAN_LIT("variables");
 	create->elements = element;
 	table = eval_table_create(&m->catalog.arena, create, &m->now.env, &outcome);
-	/* Texts take the collation of the database, which may not be that of the server; a TIMESTAMP has
-	 * rules of its own. */
-	if (!table || table->columns[0].type.kind == EVAL_T_STRING ||
+	/* A TIMESTAMP has rules of its own. */
+	if (!table || (table->columns[0].type.kind == EVAL_T_STRING && m->now.env.collation_database == COLLATION_NONE) ||
 		table->columns[0].type.kind == EVAL_T_ENUM || table->columns[0].type.kind == EVAL_T_SET ||
 		table->columns[0].type.kind == EVAL_T_TIMESTAMP)
 		return make_fail(k);
@@ -484,6 +483,7 @@ const struct body *body_compile(struct mvcc *m, const struct record_program *in,
 		.procedure = tree->kind == SQL_PROGRAM_PROCEDURE,
 		.before = !tree->after};
 	uint32_t columns = table ? table->column_count : 0;
+	uint16_t database_collation = m->now.env.collation_database;
 
 	settings.database = in->database;
 	settings.mode_text = in->sql_mode;
@@ -501,6 +501,8 @@ const struct body *body_compile(struct mvcc *m, const struct record_program *in,
 	k.locals = (struct eval_locals){.list = body->locals};
 	settings_apply(m, body->settings);
 	m->now.env.locals = &k.locals;
+	/* Texts take the collation that the database had when the program was made. */
+	m->now.env.collation_database = collation_find(in->database_collation);
 	for (const struct sql_parameter *p = tree->params; p && !k.failed; p = p->next) {
 		if (p->direction == SQL_PARAM_INOUT || p->dflt)
 			make_fail(&k);
@@ -523,6 +525,7 @@ const struct body *body_compile(struct mvcc *m, const struct record_program *in,
 		make_fail(&k);
 	body->steps = make_nodes(&k, tree->body);
 	m->now.env.locals = before;
+	m->now.env.collation_database = database_collation;
 	return k.failed ? NULL : body;
 }
 

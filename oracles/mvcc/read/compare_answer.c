@@ -116,6 +116,9 @@ bool compare_value(
 
 	if (eval_same(a, b))
 		return true;
+	if ((a->kind == EVAL_OPAQUE && a->decimals == EVAL_OPAQUE_PERHAPS_NULL) ||
+		(b->kind == EVAL_OPAQUE && b->decimals == EVAL_OPAQUE_PERHAPS_NULL))
+		return true;
 	if ((a->kind == EVAL_NULL) != (b->kind == EVAL_NULL))
 		return false;
 	/* What only the server knows is whatever it said. */
@@ -152,21 +155,49 @@ static int by_key(const void *a, const void *b)
 	return span_cmp(((const struct keyed *)a)->key, ((const struct keyed *)b)->key);
 }
 
-/* Columns with values that only the server knows: of them a key says only whether they are NULL. */
-static const bool *open_columns(
+/* Columns with values that only the server knows: of them a key says only whether they are NULL, and not even that of those
+ * that were not computed. */
+enum openness { OPEN_NOT, OPEN_VALUE, OPEN_NULL };
+
+static const uint8_t *open_columns(
 	struct mvcc *m, uint32_t width, const struct eval_value *const *rows, size_t count)
 {
-	bool *open = arena_zero(&m->scratch, width + 1);
+	uint8_t *open = arena_zero(&m->scratch, width + 1);
 
 	for (size_t r = 0; r < count; r++) {
-		for (uint32_t c = 0; c < width; c++)
-			open[c] |= rows[r][c].kind == EVAL_OPAQUE;
+		for (uint32_t c = 0; c < width; c++) {
+			if (rows[r][c].kind == EVAL_OPAQUE && open[c] != OPEN_NULL)
+				open[c] = rows[r][c].decimals == EVAL_OPAQUE_PERHAPS_NULL ? OPEN_NULL : OPEN_VALUE;
+		}
 	}
 	return open;
 }
 
+/* Has it values that were not computed?  They fit any other. */
+bool compare_is_uncomputed(const struct eval_value *row, uint32_t width)
+{
+	for (uint32_t c = 0; c < width; c++) {
+		if (row[c].kind == EVAL_OPAQUE && row[c].decimals)
+			return true;
+	}
+	return false;
+}
+
+static bool shows_uncomputed(const struct eval_result *expected)
+{
+	for (size_t r = 0; r < expected->row_count; r++) {
+		if (compare_is_uncomputed(expected->rows[r], expected->column_count))
+			return true;
+	}
+	for (size_t r = 0; r < expected->open_count; r++) {
+		if (compare_is_uncomputed(expected->open[r], expected->column_count))
+			return true;
+	}
+	return false;
+}
+
 static struct keyed *keys_of(struct mvcc *m, const struct eval_type *types, uint32_t width,
-	const struct eval_value *const *rows, size_t count, const bool *open)
+	const struct eval_value *const *rows, size_t count, const uint8_t *open)
 {
 	struct keyed *keys = arena_alloc(&m->scratch, (count + 1) * sizeof(*keys));
 	struct buf text = BUF_INIT;
@@ -174,7 +205,7 @@ static struct keyed *keys_of(struct mvcc *m, const struct eval_type *types, uint
 	for (size_t r = 0; r < count; r++) {
 		buf_clear(&text);
 		for (uint32_t c = 0; c < width; c++) {
-			buf_add_char(&text, rows[r][c].kind == EVAL_NULL ? 'N' : 'V');
+			buf_add_char(&text, rows[r][c].kind == EVAL_NULL && open[c] != OPEN_NULL ? 'N' : 'V');
 			if (!open[c])
 				eval_print(&types[c], &rows[r][c], &text);
 			buf_add_char(&text, '\0');
@@ -199,7 +230,7 @@ static bool rows_within(struct mvcc *m, const struct eval_type *types, uint32_t 
 	const struct eval_value *const *whole, size_t whole_count)
 {
 	struct keyed *a, *b;
-	const bool *open;
+	const uint8_t *open;
 	size_t j = 0;
 
 	if (part_count > whole_count)
@@ -219,7 +250,7 @@ static bool rows_within(struct mvcc *m, const struct eval_type *types, uint32_t 
 	return true;
 }
 
-bool compare_result(struct mvcc *m, const struct eval_result *expected,
+static bool result_fits(struct mvcc *m, const struct eval_result *expected,
 	const struct execution_rows *recorded, bool *undecided)
 {
 	uint32_t width = expected->column_count;
@@ -256,6 +287,21 @@ bool compare_result(struct mvcc *m, const struct eval_result *expected,
 	}
 	return firm == got.count || rows_within(m, expected->types, width, got.rows + firm,
 					    got.count - firm, expected->open, expected->open_count);
+}
+
+bool compare_result(struct mvcc *m, const struct eval_result *expected,
+	const struct execution_rows *recorded, bool *undecided)
+{
+	bool fits = result_fits(m, expected, recorded, undecided);
+
+	m->now.uncomputed = fits && shows_uncomputed(expected);
+	*undecided |= m->now.uncomputed;
+	return fits && !m->now.uncomputed;
+}
+
+uint32_t compare_reason(const struct mvcc *m)
+{
+	return m->now.uncomputed ? REASON_VALUE_NOT_COMPUTED : REASON_RESULT_NOT_WHOLE;
 }
 
 static bool is_open_row(const struct eval_result *expected, size_t row)
@@ -499,12 +545,17 @@ bool compare_final(struct mvcc *m, uint32_t table, const struct execution_rows *
 	struct store_table *t = &m->store.tables[table];
 	struct execution_rows whole;
 	const struct eval_value **rows;
+	bool uncomputed = false;
 	size_t count = 0;
 
-	for (uint32_t i = 0; i < t->count; i++)
-		count += store_alive(store_current(&m->store, t->records[i], 0));
+	for (uint32_t i = 0; i < t->count; i++) {
+		const struct store_version *v = store_current(&m->store, t->records[i], 0);
+
+		count += store_alive(v);
+		uncomputed |= store_alive(v) && compare_is_uncomputed(v->image, t->def->column_count);
+	}
 	*undecided = false;
-	if (finals_are_same(m, t, final, count))
+	if (!uncomputed && finals_are_same(m, t, final, count))
 		return true;
 	rows = arena_alloc(&m->scratch, (count + 1) * sizeof(*rows));
 	count = 0;

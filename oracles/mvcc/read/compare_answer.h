@@ -26,6 +26,10 @@ enum { COMPARE_ODD_ROWS_MAX = 1000 };
 bool compare_unexpected_rows(struct mvcc *m, const struct eval_result *expected,
 	const struct execution_rows *recorded, bool *unexpected, bool *missing) MUST_CHECK;
 /* The table's final rows against what is committed in the store. */
+/* Has the row values that were not computed (EVAL_OPAQUE_NOT_COMPUTED)? */
+bool compare_is_uncomputed(const struct eval_value *row, uint32_t width);
+/* Why it could not be decided whether an answer is what was recorded. */
+uint32_t compare_reason(const struct mvcc *m);
 bool compare_final(struct mvcc *m, uint32_t table, const struct execution_rows *final,
 	struct eval_result *expected, bool *undecided) MUST_CHECK;
 /* Recorded rows as values of those types; false: not all of them were recorded so. */

@@ -122,7 +122,7 @@ static struct store_version *version_seen(
 
 static void clear_up(struct mvcc *m, struct store_record *record, struct store_version *v, const struct eval_value *image)
 {
-	if (!v || !v->unknown)
+	if (!v || !(v->unknown || (image && v->image && compare_is_uncomputed(v->image, m->store.tables[record->table].def->column_count))))
 		return;
 	TRAIL_SET(&m->store.trail, VERSION, v, image, image);
 	TRAIL_SET(&m->store.trail, VERSION, v, unknown, 0);
