@@ -239,6 +239,8 @@ struct eval_env {
 	 * CURRENT_TIMESTAMP, ON UPDATE) as an opaque value, numbered by this.  It can be
 	 * copied and be a column of a result; everything else that looks at it is unsupported. */
 	uint64_t *opaque_count;
+	bool has_about; /* what NOW() is about, where it is compared and not kept: */
+	struct eval_time about;
 	bool unknown_fits; /* what cannot be computed and is assigned had room in its column: the statement did not fail */
 	uint64_t last_insert_id;
 	int64_t row_count;
@@ -269,6 +271,8 @@ struct eval_env eval_env_default(void);
 struct eval_env eval_env_for_server(struct span version_string);
 /* A time zone like +02:00 or -9:30 as seconds to the east; false: not one. */
 bool eval_zone_offset(struct span zone, int32_t *seconds);
+/* A DATETIME, by seconds since 1970 on its own clock. */
+struct eval_value eval_moment(int64_t seconds, uint32_t micro, uint32_t decimals);
 /* Flags of a sql_mode value; combination modes expanded. */
 uint32_t eval_mode_flags(struct span sql_mode);
 

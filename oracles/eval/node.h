@@ -67,6 +67,7 @@ struct run {
 	bool strict; /* INSERT, UPDATE, DELETE in strict mode: what a query only warns of is an
 			error */
 	bool folded; /* and strict: constants of the condition may have been converted before */
+	bool assigning; /* what is computed goes into a column */
 	bool carrying; /* the node that is run may give an opaque value */
 	uint64_t steps, steps_max;
 	size_t rows_max;

@@ -571,6 +571,7 @@ bool execution_load(struct execution *out, const char *path,
 	if (!reader)
 		return false;
 	out->wall_ns = trace_reader_header(reader)->clock_wall_ns;
+	out->mono_ns = trace_reader_header(reader)->clock_mono_ns;
 	out->results = apart ? results_open(path) : NULL;
 	while ((next = trace_next_item(reader, &item, err)) == TRACE_NEXT_OK &&
 		l.bytes <= l.bytes_max) {

@@ -104,6 +104,7 @@ struct execution {
 	bool has_server;
 	struct execution_results *results; /* left in the trace (results.c); NULL: in memory */
 	uint64_t wall_ns; /* when the recording began, since 1970; 0: not from a trace */
+	uint64_t mono_ns; /* the same moment on the clock of records */
 	struct span scenario; /* the text of the scenario that was run; SPAN_NONE: none */
 	bool all_sessions; /* a note says so: every session that wrote was recorded */
 	bool some_sessions; /* ... some were not to be recorded (--sample, --only-user ...) */

@@ -127,8 +127,9 @@ bool run_assigned(struct run *run, const struct eval_table *table, uint32_t i, c
 	struct eval_value v;
 
 	run->strict = is_strict_mode(run->env, flags);
+	run->assigning = true;
 	v = node_carry(n, f);
-	run->strict = false;
+	run->strict = run->assigning = false;
 	if (!run->failed && store_carried(run, table, i, n, &n->type, &v, flags, out))
 		return true;
 	if (run->outcome->status != EVAL_UNSUPPORTED || column->auto_increment || column->generated ||

@@ -642,8 +642,10 @@ static struct eval_value run_now(const struct node *n, struct frame *f)
 
 	if (!f->run->env->has_now && f->run->carrying && f->run->env->opaque_count)
 		return (struct eval_value){.kind = EVAL_OPAQUE, .u = ++*f->run->env->opaque_count};
-	if (!f->run->env->has_now)
+	if (!f->run->env->has_now && (!f->run->env->has_about || f->run->assigning))
 		return run_gives_up(f->run, LIMIT_NOW_TIME_IS_NOT_KNOWN);
+	if (!f->run->env->has_now)
+		v.t = f->run->env->about;
 	if (n->op == NOW_DATE) {
 		v.kind = EVAL_DATE;
 		v.t.hour = 0;

@@ -19,7 +19,7 @@ static int64_t epoch_seconds(const struct eval_value *v)
 	return (days_in(v) - days_of(1970, 1, 1)) * SECONDS_A_DAY + (v->t.hour * 60 + v->t.minute) * 60 + v->t.second;
 }
 
-static struct eval_value datetime_at(int64_t seconds, uint32_t micro, uint32_t decimals)
+struct eval_value eval_moment(int64_t seconds, uint32_t micro, uint32_t decimals)
 {
 	struct eval_value v = {.kind = EVAL_DATETIME, .decimals = (uint8_t)decimals};
 	int64_t days = seconds / SECONDS_A_DAY, rest = seconds % SECONDS_A_DAY;
@@ -130,7 +130,7 @@ static struct eval_value run_from_unixtime(const struct node *n, struct frame *f
 	micros = decimal_to_int(&d, &overflow);
 	if (moment_refused(f->run, overflow ? -1 : micros / 1000000))
 		return EVAL_NULL_VALUE;
-	return datetime_at(micros / 1000000 + f->run->env->zone_seconds, (uint32_t)(micros % 1000000), n->type.decimals);
+	return eval_moment(micros / 1000000 + f->run->env->zone_seconds, (uint32_t)(micros % 1000000), n->type.decimals);
 }
 
 /* ---- CONVERT_TZ ---- */
@@ -189,7 +189,7 @@ static struct eval_value run_convert_tz(const struct node *n, struct frame *f)
 	seconds = epoch_seconds(&v) - shift->from;
 	if (moment_refused(f->run, seconds))
 		return EVAL_NULL_VALUE;
-	return datetime_at(seconds + shift->to, v.t.micro, n->type.decimals);
+	return eval_moment(seconds + shift->to, v.t.micro, n->type.decimals);
 }
 
 const struct function functions_time_zone[] = {

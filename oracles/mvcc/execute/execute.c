@@ -928,6 +928,7 @@ static void begin_statement(struct mvcc *m, uint32_t index)
 	m->now.env.has_last_insert_id = m->runs[index].has_last_insert_id;
 	m->now.env.last_insert_id = m->runs[index].number;
 	m->now.env.unknown_fits = !stmt->in->record.error;
+	m->now.env.has_about = false;
 	if (m->now.txn != STORE_NONE && m->store.txns[m->now.txn].began == STORE_NONE) {
 		TRAIL_SET(&m->store.trail, TXN, &m->store.txns[m->now.txn], began, m->runs[index].begin_event);
 		TRAIL_SET(&m->store.trail, TXN, &m->store.txns[m->now.txn], first_commits,
@@ -1324,6 +1325,26 @@ static bool writes_read_only(struct mvcc *m)
 	return true;
 }
 
+/* A query that compares NOW(): the time at which it was sent, or answered, by the recorder's clock and the zone of its
+ * session.  Where neither explains the answer, another clock may, and the time is not known. */
+static void choose_now(struct mvcc *m)
+{
+	enum { BILLION = 1000000000, THOUSAND = 1000 };
+	const struct execution *e = m->schedule->execution;
+	const struct record_stmt *r = &m->schedule->stmts[m->now.stmt].in->record;
+	uint64_t moments[2] = {r->begin, r->at}, ns;
+	uint32_t ways = r->begin == r->at ? 1 : 2, way;
+
+	if (!e->wall_ns || !m->now.env.zone_known || m->now.env.has_now || r->error || r->begin < e->mono_ns || r->at < r->begin)
+		return;
+	way = choose_for(m, m->now.txn, ways + 1);
+	if (way == ways)
+		return;
+	ns = e->wall_ns + (moments[way] - e->mono_ns);
+	m->now.env.about = eval_moment((int64_t)(ns / BILLION) + m->now.env.zone_seconds, (uint32_t)(ns % BILLION / THOUSAND), 6).t;
+	m->now.env.has_about = true;
+}
+
 bool execute(struct mvcc *m, uint32_t index)
 {
 	const struct plan *plan;
@@ -1355,7 +1376,10 @@ bool execute(struct mvcc *m, uint32_t index)
 		return true;
 	}
 	since = m->store.txns[m->now.txn].undo;
+	if (plan->asks_now)
+		choose_now(m);
 	ok = execute_plan(m);
+	m->now.env.has_about = false;
 	if (ok && m->runs[index].verdict == STMT_DECIDED)
 		ok = plan->query ? serializable_read_keep(m) : serializable_reads_stay(m, since);
 	if (ok && m->now.split)

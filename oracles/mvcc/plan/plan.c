@@ -615,6 +615,35 @@ static void plan_ignore(const struct mvcc *m, struct plan *plan)
 		plan->unsupported = REASON_UPDATE_IGNORE_SEVERAL_TABLES;
 }
 
+static bool is_now(const struct sql_expr *e)
+{
+	static const char *const names[] = {
+		"now", "current_timestamp", "localtime", "localtimestamp", "curdate", "current_date", "curtime", "current_time"};
+
+	for (size_t i = 0; i < ARRAY_LEN(names) && e->kind == SQL_EXPR_CALL && !e->u.call.db.ptr; i++) {
+		if (span_ieq_str(e->u.call.name, names[i]))
+			return true;
+	}
+	return false;
+}
+
+static bool see_now(void *ctx, const struct sql_expr *e)
+{
+	*(uint32_t *)ctx += is_now(e);
+	return true;
+}
+
+/* Is the time more than an item of its answer? */
+static bool compares_now(const struct sql_query *query)
+{
+	uint32_t found = 0, items = 0;
+
+	sql_walk_query(query, &(struct sql_visitor){.expr = see_now, .ctx = &found});
+	for (const struct sql_item *i = query->kind == SQL_QUERY_SELECT ? query->u.select.items : NULL; i; i = i->next)
+		items += is_now(i->expr);
+	return found > items;
+}
+
 /* SELECT ... INTO @a, @b: the query without it. */
 static bool plan_into(struct mvcc *m, struct plan *plan, const struct sql_into *into,
 	const struct sql_query **query)
@@ -657,6 +686,7 @@ static void compile_select(struct mvcc *m, struct plan *plan)
 		note_outcome(m, plan, &outcome);
 	else if (plan->reads)
 		plan_locking_read(m, plan, stmt->u.query);
+	plan->asks_now = plan->query && !plan->into && compares_now(stmt->u.query);
 	if (plan->query && plan->reads && !plan->key_set)
 		plan_lookups_query(m, plan, stmt->u.query);
 }

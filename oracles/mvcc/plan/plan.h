@@ -127,6 +127,7 @@ struct plan {
 	bool single;   /* `where` is all there is to know about the rows that are locked */
 	bool reads_all; /* and it looks at each of them */
 	bool reads_rows; /* and the rows themselves, not an index of them alone: so S locks are on the rows */
+	bool asks_now; /* a query that compares the time */
 	bool plain;    /* and the answer has one row for each of them, of columns alone */
 };
 

@@ -17,7 +17,7 @@ enum {
 /* A plan with `outer` reads its tables in two ways; variables of a stored program change while it runs. */
 static bool is_apt(const struct mvcc *m)
 {
-	return !m->now.plan->outer && !m->now.env.locals && !m->now.matching && m->now.plan->reads;
+	return !m->now.plan->outer && !m->now.env.has_about && !m->now.env.locals && !m->now.matching && m->now.plan->reads;
 }
 
 static uint64_t mixed(uint64_t key, uint64_t with)
