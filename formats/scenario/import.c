@@ -15,7 +15,7 @@
  *	[LEVEL]             transaction 2 …
  *	BEGIN …
  *
- * (WriteCheck writes a transaction's number before it.)
+ * (WriteCheck writes a transaction's number before it.  Logs of servers and of RQG: import_log.c.)
  *
  *	1-1-2-2-1-2         the session that sends its next statement
  *	END                 then a further case, or remarks
@@ -561,6 +561,8 @@ enum scenario_shape scenario_guess(struct span text)
 	}
 	if (prompt)
 		return SCENARIO_SHAPE_PROMPT;
+	if (scenario_log_shape(text) != SCENARIO_SHAPE_SCN)
+		return scenario_log_shape(text);
 	return schedule ? SCENARIO_SHAPE_CASE : SCENARIO_SHAPE_MARKED;
 }
 
@@ -606,6 +608,10 @@ bool scenario_import(struct scenario_list *out, enum scenario_shape shape, struc
 			break;
 		case SCENARIO_SHAPE_MARKED:
 			ok = import_marked(&in);
+			break;
+		case SCENARIO_SHAPE_GENERAL_LOG:
+		case SCENARIO_SHAPE_RQG:
+			ok = scenario_import_log(in.s, text, shape == SCENARIO_SHAPE_RQG, in.err) && deliver(&in);
 			break;
 		}
 	}

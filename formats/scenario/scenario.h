@@ -149,6 +149,8 @@ enum scenario_shape {
 	SCENARIO_SHAPE_CASE,   /* DT2, Troc, Fucci: blocks of statements, then 1-1-2-2 and END */
 	SCENARIO_SHAPE_PROMPT, /* conn_0> SQL */
 	SCENARIO_SHAPE_MARKED, /* slash-star T1 star-slash SQL;   or   SQL; -- T1 */
+	SCENARIO_SHAPE_GENERAL_LOG, /* a server's log of what was sent */
+	SCENARIO_SHAPE_RQG,    /* [PROCESS] SQL; */
 };
 
 /* The shape that a text has by its looks. */

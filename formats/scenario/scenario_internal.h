@@ -46,6 +46,10 @@ struct span span_trim(struct span s);
 struct span name_prefix(struct span s);
 /* The length of `NAME>` and the blanks after it at the start of s, 0 when s has no prompt. */
 size_t prompt_prefix(struct span s, struct span *name);
+/* A general log, or what RQG prints; or SCENARIO_SHAPE_SCN: neither. */
+enum scenario_shape scenario_log_shape(struct span text);
+/* Statements and sessions of such a log.  Offsets of errors count from text.ptr. */
+bool scenario_import_log(struct scenario *s, struct span text, bool rqg, struct err *err) MUST_CHECK;
 /* Has a statement, outside quotes and comments, a line that begins like the next session's,
  * `T2> update ...`?  Then a ';' was forgotten. */
 bool holds_prompt(struct span sql);

@@ -234,7 +234,7 @@ static enum exit_status reduce_run(const struct command *command, int argc, char
 	if (!command_parse(command, &o, argc, argv, &args, &count, &status))
 		return status;
 	if (count != 1)
-		return command_misused(command, count ? "one scenario or trace at a time" : "which scenario or trace?");
+		return command_misused(command, count ? "one scenario, trace or log at a time" : "which scenario, trace or log?");
 	if (o.isolation && !scenario_level_word(span_str(o.isolation)))
 		return command_misused(command, "--isolation takes RU, RC, RR or SER");
 	if (!runs_folder(o.output) || !may_write(&o))
@@ -357,7 +357,7 @@ static const struct command_example reduce_examples[] = {
 const struct command reduce_command = {
 	.name = "reduce",
 	.summary = "makes a failing case as small as it gets while it fails the same way",
-	.arguments = "SCENARIO|TRACE",
+	.arguments = "SCENARIO|TRACE|LOG",
 	.description = "Executes the case, finds what is wrong with it, and looks for the smallest scenario that\n"
 		       "shows the same: without the sessions, transactions, statements, rows, columns, clauses and\n"
 		       "constants that it does not need, in the simplest order, with short names. The result has\n"

@@ -46,6 +46,7 @@ struct reduction {
 	size_t slipped_count;
 	uint64_t begin_ns;
 	double rate, floor;
+	uint32_t blocked, blocked_max; /* statements of the best that waited; more than so many are not accepted */
 	unsigned misses; /* executions after which a candidate is given up */
 	struct experience experience;
 	const char *kind; /* of what is being tried */
@@ -217,7 +218,7 @@ static bool is_over(struct reduction *r)
 
 static bool holds(struct reduction *r, const struct outcome *outcome)
 {
-	return outcome->ran && outcome_shows(outcome, &r->target, r->o->same);
+	return outcome->ran && outcome->blocked <= r->blocked_max && outcome_shows(outcome, &r->target, r->o->same);
 }
 
 static void log_try(struct reduction *r, const char *what, const struct outcome *outcome)
@@ -339,12 +340,14 @@ static size_t test_batch(struct reduction *r, struct scenario *const *candidates
 {
 	struct span spans[64];
 	size_t found = count, number = 0;
+	uint32_t blocked = 0;
 
 	if (r->rate < 1) {
 		for (size_t i = 0; i < count && found == count && !is_over(r); i++) {
 			if (!fails_in_time(r, buf_span(&texts[i]), r->misses, &number))
 				continue;
 			keep_trace(r, number);
+			blocked = r->outcomes[number].blocked;
 			if (rate_is_enough(r, buf_span(&texts[i])))
 				found = i;
 		}
@@ -358,13 +361,17 @@ static size_t test_batch(struct reduction *r, struct scenario *const *candidates
 			else
 				note_slippage(r, &r->outcomes[i], spans[i]);
 		}
-		if (found < count)
+		if (found < count) {
 			keep_trace(r, found);
+			blocked = r->outcomes[found].blocked;
+		}
 	}
 	for (size_t i = 0; i < count && i <= found && !r->stopped; i++)
 		map_put(&r->tried, siphash_digest(texts[i].data, texts[i].len), i == found ? TRIED_HOLDS : TRIED_LOST);
-	if (found < count)
+	if (found < count) {
+		r->blocked = blocked;
 		accept(r, candidates[found]);
+	}
 	return found;
 }
 
@@ -639,6 +646,7 @@ static bool reduce_order(struct reduction *r)
 	bool changed = false;
 
 	r->kind = "order";
+	r->blocked_max = r->blocked; /* fewer changes between sessions are no gain where one has to wait for another then */
 	for (size_t number = 0; !is_over(r);) {
 		struct scenario candidate;
 		bool made = order_candidate(&r->best, number, &candidate, r->err);
@@ -655,8 +663,10 @@ static bool reduce_order(struct reduction *r)
 		if (found == 0) {
 			changed = true;
 			number = 0;
+			r->blocked_max = r->blocked;
 		}
 	}
+	r->blocked_max = UINT32_MAX;
 	return changed;
 }
 
@@ -806,6 +816,7 @@ static bool reproduce(struct reduction *r, struct span text)
 			continue;
 		r->target = *f;
 		r->first = r->outcomes[0];
+		r->blocked = r->first.blocked;
 		r->rate = i ? 1.0 / (i + 1) : 1;
 		r->summary->reproduced = true;
 		keep_trace(r, 0);
@@ -992,7 +1003,8 @@ bool reducer_run(const struct reducer_options *options, const struct scenario *s
 	struct err *err)
 {
 	struct reduction r = {.o = options, .summary = summary, .err = err, .sql = sql_options_default(),
-		.begin_ns = clock_mono_ns(), .rate = 1, .floor = options->floor, .misses = 1, .kind = "first", .tried = MAP_INIT};
+		.begin_ns = clock_mono_ns(), .rate = 1, .floor = options->floor,
+		.blocked_max = UINT32_MAX, .misses = 1, .kind = "first", .tried = MAP_INIT};
 	struct buf text = BUF_INIT;
 	uint8_t *doubts;
 	bool ok, known;

@@ -118,18 +118,24 @@ def bench(tools, corpus, spec, work):
     isorec, isotrace, servers = tools
     with open(os.path.join(corpus, scenario + ".scn"), encoding="utf-8") as file:
         case = pad.Case(file.read())
-    recording = Recording(tools, release, work)
-    try:
-        if not recording.begin(case, versions):
-            print(f"{release}: cannot be had here", flush=True)
-            return None
-        recording.record(case, level, versions, transactions)
-    finally:
-        recording.end()
-    recorded, begin = statements_of(isotrace, recording.trace), time.monotonic()
     judged = [f"--contract={contract}"] if contract else []
-    run(isotrace, "check", *judged, recording.trace)
-    check = time.monotonic() - begin
+    for again in range(3):
+        recording = Recording(tools, release, os.path.join(work, str(again)))
+        os.mkdir(recording.work)
+        try:
+            if not recording.begin(case, versions):
+                print(f"{release}: cannot be had here", flush=True)
+                return None
+            recording.record(case, level, versions, transactions)
+        finally:
+            recording.end()
+        begin = time.monotonic()
+        checked = run(isotrace, "check", "--format=json", "--examples=1", *judged, recording.trace).stdout
+        check = time.monotonic() - begin
+        # On a busy machine statements that are sent 200 ms apart may not arrive in that order.
+        if f'"{wanted}"' in checked:
+            break
+    recorded = statements_of(isotrace, recording.trace)
     begin = time.monotonic()
     done = run(isorec, "reduce", "--server", release, "--finding", wanted, *judged, "-o", os.path.join(work, "out"),
                recording.trace, env=dict(os.environ, ISOREC_SERVERS=servers, ISOTRACE=isotrace))

@@ -596,6 +596,49 @@ START_TEST(case_files)
 }
 END_TEST
 
+/* What MariaDB 10.11.19 and MySQL 8.0.45 wrote, and what RQG's executor prints. */
+START_TEST(logs_of_what_was_sent)
+{
+	static const char from_log[] = "[setup]\ncreate table t(a int);\ninsert into t values (1),\n(2);\n[schedule]\n"
+				       "c5> begin;\nc6> begin;\nc6> update t set a=3;\nc5> select 1\n + 2;\nc6> commit;\n";
+	static const char mariadb[] =
+		"/usr/sbin/mariadbd, Version: 10.11.19-MariaDB-0+deb12u1-log (Debian 12). started with:\n"
+		"Tcp port: 21068  Unix socket: /run/s.sock\nTime\t\t    Id Command\tArgument\n"
+		"261119 22:20:53\t     4 Connect\troot@localhost on  using TCP/IP\n\t\t     4 Query\tcreate database test\n"
+		"\t\t     4 Query\tSELECT DATABASE()\n\t\t     4 Init DB\ttest\n\t\t     4 Query\tcreate table t(a int)\n"
+		"\t\t     4 Query\tset autocommit=1\n\t\t     4 Query\tinsert into t values (1),\n(2);\n\t\t     4 Quit\t\n"
+		"\t\t     5 Connect\troot@localhost on test\n\t\t     5 Query\tbegin\n\t\t     6 Query\tbegin\n"
+		"261119 22:20:54\t     6 Query\tupdate t set a=3\n\t\t     5 Query\tselect 1\n + 2\n\t\t     6 Query\tcommit\n";
+	static const char mysql[] =
+		"2026-11-19T22:20:58.070763Z\t    0 Execute\tCREATE TABLE performance_schema.f(\n`a` BIGINT)\n"
+		"2026-11-19T22:20:58.174807Z\t    8 Query\tcreate table t(a int)\n"
+		"2026-11-19T22:20:58.180347Z\t    8 Execute\tinsert into t values (1),\n(2)\n"
+		"2026-11-19T22:20:58.268609Z\t    5 Query\tbegin\n2026-11-19T22:20:58.344627Z\t    6 Query\tbegin\n"
+		"2026-11-19T22:20:58.347985Z\t    6 Query\tupdate t set a=3\n"
+		"2026-11-19T22:20:59.049007Z\t    5 Query\tselect 1\n + 2\n2026-11-19T22:20:59.049107Z\t    6 Query\tcommit";
+	static const char rqg[] =
+		"# 2026-11-19T22:20:58 [4] Starting\n[4] create table t(a int);\n# [4] [sqltrace] ERROR 1062: insert into t values (0);\n"
+		"[4] insert into t values (1),\n(2);\n[5] begin;\n[6] begin;\n# 2026-11-19T22:20:59 [6] a remark\n"
+		"# [6] [sqltrace] ERROR 1213: update t set a=3;\n[5] select 1\n + 2;\n[6] commit;\n";
+	static const struct {
+		enum scenario_shape shape;
+		const char *text;
+	} logs[] = {{SCENARIO_SHAPE_GENERAL_LOG, mariadb}, {SCENARIO_SHAPE_GENERAL_LOG, mysql}, {SCENARIO_SHAPE_RQG, rqg}};
+	struct scenario_list list;
+
+	for (size_t i = 0; i < ARRAY_LEN(logs); i++) {
+		ck_assert_int_eq(scenario_guess(span_str(logs[i].text)), logs[i].shape);
+		list = import(logs[i].shape, logs[i].text);
+		check_canonical(&list.scenarios[0], from_log);
+		scenario_list_release(&list);
+	}
+	/* One connection after the other: nothing says what is only preparation. */
+	list = import(SCENARIO_SHAPE_RQG, "[1] create table t(a int);\n[2] select 1;\n");
+	check_canonical(&list.scenarios[0], "[schedule]\nc1> create table t(a int);\nc2> select 1;\n");
+	scenario_list_release(&list);
+}
+END_TEST
+
 START_TEST(prompts)
 {
 	struct scenario_list list = import(SCENARIO_SHAPE_PROMPT,
@@ -686,6 +729,8 @@ START_TEST(import_errors_have_their_place)
 			"x:3:10: a session's statement after one without a mark"},
 		{SCENARIO_SHAPE_MARKED, "/* T1 */ a 'b;\n", "x:1:12: this quote is not closed"},
 		{SCENARIO_SHAPE_MARKED, "/* T1 */ a /*;\n", "x:1:12: this comment is not closed"},
+		{SCENARIO_SHAPE_RQG, "# nothing\n", "x:2:1: no statement of a session"},
+		{SCENARIO_SHAPE_RQG, "[1] select 1;\n[2] select 'b;\n[1] a;\n", "x:2:12: this quote is not closed"},
 		{SCENARIO_SHAPE_SCN, "[schedule]\nT1> ;\n", "x:2:5: an empty statement"},
 	};
 
@@ -880,7 +925,9 @@ END_TEST
 START_TEST(damaged_text)
 {
 	static const char *const seeds[] = {EXAMPLE, "a\n\nRR\nb\nb2\n\nc\n\n1-2-1\nEND\n\nx\n",
-		"a;\nconn_0> b; c\nconn_1> d\n", "a;\n/* T1 */ b;\n/* T2 */ c; -- d\ne; -- T1\n"};
+		"a;\nconn_0> b; c\nconn_1> d\n", "a;\n/* T1 */ b;\n/* T2 */ c; -- d\ne; -- T1\n",
+		"[1] create a;\n[2] b;\nc\n# [3] [sqltrace] ERROR 7: d;\n[2] e;\n",
+		"\t\t 4 Query\tcreate a\n261119 22:20:53\t 5 Query\tb\nc\n\t\t 6 Execute\td\n\t\t 5 Query\te\n"};
 	size_t good = 0, bad = 0;
 
 	for (int round = 0; round < 20000; round++) {
@@ -889,7 +936,7 @@ START_TEST(damaged_text)
 		struct buf text = BUF_INIT;
 		uint32_t changes = 1 + random_below(4);
 
-		buf_add_str(&text, seeds[random_below(4)]);
+		buf_add_str(&text, seeds[random_below(ARRAY_LEN(seeds))]);
 		while (changes--) {
 			size_t at = random_below((uint32_t)text.len);
 
@@ -903,7 +950,7 @@ START_TEST(damaged_text)
 				text.len -= cut;
 			}
 		}
-		for (int shape = SCENARIO_SHAPE_SCN; shape <= SCENARIO_SHAPE_MARKED; shape++) {
+		for (int shape = SCENARIO_SHAPE_SCN; shape <= SCENARIO_SHAPE_RQG; shape++) {
 			if (!scenario_import(&list, (enum scenario_shape)shape, buf_span(&text),
 				    "x", &err)) {
 				ck_assert_msg(strncmp(err.text, "x:", 2) == 0, "%s", err.text);
@@ -936,5 +983,5 @@ UNIT_MAIN("scenario", the_example_of_the_design, windows_line_ends_and_a_byte_or
 	remarks_are_no_statements,
 	every_error_has_its_place, limits, statements_end_where_the_server_ends_them,
 	the_canonical_text, expected_verdicts_by_release, level_words,
-	values_are_compared_as_what_they_are, case_files, prompts, marked_sql,
+	values_are_compared_as_what_they_are, case_files, logs_of_what_was_sent, prompts, marked_sql,
 	import_errors_have_their_place, random_scenarios_survive_printing, damaged_text)
