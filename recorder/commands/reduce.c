@@ -25,7 +25,7 @@ struct reduce_options {
 	uint64_t time, tries, jobs, memory;
 	double floor;
 	int same, instrument; /* enum instrument_mode; -1: as the failure needs it */
-	bool explain, overwrite, drop_database, quiet;
+	bool explain, overwrite, drop_database, quiet, at_random;
 };
 
 /* ---- servers ---- */
@@ -152,7 +152,7 @@ static bool reduce(struct reduce_options *o, struct reduce_input *input, struct 
 	struct reducer_options options = {.execute = execute_texts, .trace = trace_of, .jobs = o->jobs, .folder = o->output,
 		.finding = input->seen ? input->failure.class_ : o->finding, .like = input->seen ? &input->failure : NULL,
 		.same = (enum failure_same)o->same, .time_ns = o->time, .executions_max = o->tries,
-		.floor = o->floor, .experience = o->experience, .say = say_line, .stop = &runs_stop};
+		.floor = o->floor, .experience = o->experience, .at_random = o->at_random, .say = say_line, .stop = &runs_stop};
 	bool ok;
 
 	executor.run.target.database = o->database;
@@ -343,6 +343,9 @@ static const struct option_def reduce_table[] = {
 		OPTION_STRING(struct reduce_options, experience),
 		.help = "read from this file which kinds of changes paid in earlier reductions of the same class, try these "
 			"first, and add what this one shows"},
+	{.name = "random-order",
+		OPTION_FLAG(struct reduce_options, at_random),
+		.help = "try kinds of changes in random order: to see what their order is worth"},
 	{.name = "quiet", .letter = 'q', OPTION_FLAG(struct reduce_options, quiet), .help = "print the result only"},
 	OPTION_END,
 };

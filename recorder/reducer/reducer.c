@@ -465,6 +465,19 @@ static size_t test_step(void *ctx, bool *const *sets, size_t count)
 	return found;
 }
 
+/* For comparisons only: what the order of kinds is worth. */
+static void shuffle(const struct reduction *r, uint8_t *order, size_t count)
+{
+	for (size_t i = count; i > 1; i--) {
+		uint64_t seed[2] = {r->begin_ns, r->summary->executions * 16 + i};
+		size_t other = (size_t)(siphash_digest(seed, sizeof(seed)) % i);
+		uint8_t was = order[i - 1];
+
+		order[i - 1] = order[other];
+		order[other] = was;
+	}
+}
+
 /* Runs delta debugging over the step's units; true: something was accepted. */
 static bool run_step(struct step *step, const struct ddmin_unit *units, size_t count, const struct ddmin_need *needs,
 	size_t need_count, bool no_singles)
@@ -477,6 +490,8 @@ static bool run_step(struct step *step, const struct ddmin_unit *units, size_t c
 	while (step->kinds[levels])
 		levels++;
 	experience_order(&step->r->experience, step->kinds, levels, order);
+	if (step->r->o->at_random)
+		shuffle(step->r, order, levels);
 	step->units = units;
 	step->count = count;
 	memset(run.kept, true, count + 1);

@@ -31,6 +31,7 @@ struct reducer_options {
 	uint64_t time_ns, executions_max; /* 0: no end */
 	double floor;                     /* the least rate that is accepted */
 	const char *experience;           /* a file; NULL: none */
+	bool at_random;                   /* kinds of changes are tried in any order: to compare with */
 	FILE *log;                        /* what was tried; NULL: not told */
 	void (*say)(void *say_ctx, const char *line);
 	void *say_ctx;

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`isorec reduce` on a real server: TAP on standard output.
 
-    test_reduce.py ISOREC ISOTRACE ISOREC-SERVERS RELEASE CORPUS
+    test_reduce.py ISOREC ISOTRACE ISOREC-SERVERS RELEASE CORPUS [hang]
+
+With hang: only the test of a server that hangs, which takes two minutes.
 """
 import atexit
 import contextlib
@@ -21,6 +23,7 @@ import pad  # noqa: E402
 import tap  # noqa: E402
 
 ISOREC, ISOTRACE, SERVERS, RELEASE, CORPUS = sys.argv[1:6]
+HANGS = sys.argv[6:] == ["hang"]
 WORK = tempfile.mkdtemp(prefix="reduce-test-")
 atexit.register(shutil.rmtree, WORK, ignore_errors=True)
 ENV = dict(os.environ, ISOREC_SERVERS=SERVERS)
@@ -178,7 +181,7 @@ def test_what_only_happens_at_once():
     whole, trace = path("at-once-whole.itr"), path("at-once.itr")
     run(ISOREC, "run", "--server", RELEASE, "-q", "-o", whole, write("at-once.scn", AT_ONCE % rows))
     run(ISOTRACE, "slice", "--session=1,2,3", "-o", trace, whole)
-    out = run(ISOREC, "reduce", "--server", RELEASE, "--finding=error-1213", "--tries=300", "-o", path("at-once"), trace,
+    out = run(ISOREC, "reduce", "--server", RELEASE, "--finding=error-1213", "--tries=120", "-o", path("at-once"), trace,
               status=(0, 3))
     assert "rounds, in which the sessions do not wait for each other" in out, out
     small = read("at-once/reduced.scn")
@@ -250,23 +253,35 @@ def children(pid):
         return [int(word) for word in text.read().split()]
 
 
-def test_a_server_that_dies_is_started_again():
-    child = subprocess.Popen(command("dying", PADDED), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=ENV)
-    lines, killed = [], 0
+def with_signals(name, number, most, *args):
+    """Reduces, and sends the server a signal at most so often, after each step; what was printed."""
+    child = subprocess.Popen(command(name, *args, PADDED), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=ENV)
+    lines, sent = [], 0
     for line in child.stdout:
         lines.append(line)
-        if " executions: " in line and killed < 2:
+        if " executions: " in line and sent < most:
             mine = tuple(f"isorec-{worker}-" for worker in children(child.pid))
             status = subprocess.run([SERVERS, "status", "--json"], stdout=subprocess.PIPE, text=True, check=True)
             for instance in json.loads(status.stdout):
                 # Status names a server that has ended until it is started again, and one may end meanwhile.
                 if instance["name"].startswith(mine) and instance["state"] == "running":
                     with contextlib.suppress(ProcessLookupError):
-                        os.kill(instance["pid"], signal.SIGKILL)
-                        killed += 1
+                        os.kill(instance["pid"], number)
+                        sent += 1
     assert child.wait() == 0, "".join(lines)
-    assert killed >= 1, lines
-    require_small("dying")
+    assert sent >= 1, lines
+    require_small(name)
+    return "".join(lines)
+
+
+def test_a_server_that_dies_is_started_again():
+    with_signals("dying", signal.SIGKILL, 2)
+
+
+def test_a_server_that_hangs_is_started_again():
+    out = with_signals("hanging", signal.SIGSTOP, 1, "--hang-timeout=3s", "--answer-timeout=2s")
+    # It depends on what was under way whether the statement or the server is what gives no answer.
+    assert re.search("a different finding turned up: (hang|crash): kept as", out), out
 
 
 def test_what_does_not_fail_is_said():
@@ -278,6 +293,18 @@ def test_what_does_not_fail_is_said():
 def test_a_result_that_cannot_be_written_is_said():
     os.makedirs(path("taken/reduced.scn.part"))
     assert "cannot write" in reduce("taken", PADDED, status=(4,))
+
+
+def test_a_disk_that_is_full_on_the_way_keeps_the_best():
+    child = subprocess.Popen(command("filling", PADDED), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=ENV)
+    lines = []
+    for line in child.stdout:
+        lines.append(line)
+        if " executions: " in line and not os.path.exists(path("filling/reduced.scn.part")):
+            os.mkdir(path("filling/reduced.scn.part"))
+    assert child.wait() == 4, "".join(lines)
+    assert "cannot write" in "".join(lines) and "best so far" in "".join(lines), lines
+    assert fails(read("filling/reduced.scn"))
 
 
 def test_what_the_scenario_shows_is_kept():
@@ -301,4 +328,5 @@ def test_usage():
 
 
 if __name__ == "__main__":
-    tap.main(globals())
+    tap.main({name: value for name, value in globals().items()
+              if not name.startswith("test_") or ("hangs" in name) == HANGS})
