@@ -30,6 +30,10 @@ enum aggregate_kind {
 	AGG_BIT_OR,
 	AGG_BIT_XOR,
 	AGG_GROUP_CONCAT,
+	AGG_VAR_POP, /* from here on: variances and their roots */
+	AGG_VAR_SAMP,
+	AGG_STD_POP,
+	AGG_STD_SAMP,
 };
 
 struct aggregate {

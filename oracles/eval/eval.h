@@ -252,6 +252,7 @@ struct eval_env {
 	/* @name: false where not known (unset is NULL and true).  May be NULL. */
 	bool (*user_var)(void *ctx, struct span name, struct eval_value *out);
 	void *ctx;
+	bool shows_variances; /* STD, VARIANCE and the like stand in the select list alone, or rounded there */
 	bool assigns_items; /* @name := value stands in the select list alone, and no other part reads the variable */
 	/* Bounds; 0: the defaults. */
 	size_t rows_max;    /* rows that one query may produce or join */

@@ -67,6 +67,8 @@ struct run {
 	bool strict; /* INSERT, UPDATE, DELETE in strict mode: what a query only warns of is an
 			error */
 	bool folded; /* and strict: constants of the condition may have been converted before */
+	bool bounded; /* the last value is a variance, and anything between these: */
+	double low, high;
 	bool assigning; /* what is computed goes into a column */
 	bool carrying; /* the node that is run may give an opaque value */
 	uint64_t steps, steps_max;

@@ -183,8 +183,10 @@ static struct eval_value run_round(const struct node *n, struct frame *f)
 	struct eval_value v = node_run(n->args[0], f), p;
 	struct decimal d;
 	int64_t places = 0;
-	bool cut = n->op;
+	bool cut = n->op, bounded = f->run->bounded;
 	double x;
+
+	f->run->bounded = false;
 
 	if (v.kind == EVAL_NULL && !(f->run->strict && n->arg_count > 1))
 		return v;
@@ -202,6 +204,9 @@ static struct eval_value run_round(const struct node *n, struct frame *f)
 	switch (n->type.kind) {
 	case EVAL_T_DOUBLE:
 		x = round_double(to_double(f->run, t, &v), places, cut);
+		if (bounded && variance_refused(f->run, round_double(f->run->low, places, cut) == x &&
+							round_double(f->run->high, places, cut) == x))
+			return EVAL_NULL_VALUE;
 		if (!isfinite(x))
 			return run_gives_up(f->run, LIMIT_ROUND_BEYOND_DOUBLE);
 		return eval_double(x);

@@ -264,18 +264,31 @@ bool aggregate_refused(struct compiler *c, const struct aggregate *a)
 		return bits_refused(c, &g);
 	case AGG_GROUP_CONCAT:
 		return concat_refused(c, &g);
+	case AGG_VAR_POP:
+	case AGG_VAR_SAMP:
+	case AGG_STD_POP:
+	case AGG_STD_SAMP:
+		return compile_refuses(c, LIMIT_AGGREGATE_NOT_MODELLED,
+			a->distinct || a->arg_count != 1 ||
+				(a->args[0]->type.kind != EVAL_T_INT && a->args[0]->type.kind != EVAL_T_DECIMAL));
 	}
 	return false;
 }
 
 /* ---- the text of an aggregate ---- */
 
-static const char *const unmodelled[] = {"std", "stddev", "stddev_pop", "stddev_samp", "variance",
-	"var_pop", "var_samp", "json_arrayagg", "json_objectagg", "any_value", "median",
+static const char *const variances[] = {
+	"std", "stddev", "stddev_pop", "stddev_samp", "variance", "var_pop", "var_samp"};
+static const char *const unmodelled[] = {"json_arrayagg", "json_objectagg", "any_value", "median",
 	"percentile_cont", "percentile_disc", "st_collect"};
 
 bool aggregate_name_refused(struct compiler *c, struct span name)
 {
+	for (size_t i = 0; i < ARRAY_LEN(variances); i++) {
+		if (compile_refuses(
+			    c, LIMIT_AGGREGATE_NOT_MODELLED, !c->env->shows_variances && span_ieq_str(name, variances[i])))
+			return true;
+	}
 	for (size_t i = 0; i < ARRAY_LEN(unmodelled); i++) {
 		if (compile_refuses(c, LIMIT_AGGREGATE_NOT_MODELLED, span_ieq_str(name, unmodelled[i])))
 			return true;
@@ -324,6 +337,11 @@ bool second_group_concat_refused(
 }
 
 /* ---- values ---- */
+
+bool variance_refused(struct run *run, bool same)
+{
+	return run_refuses(run, LIMIT_AGGREGATE_NOT_MODELLED, !same);
+}
 
 bool nested_aggregate_refused(struct run *run, const struct eval_value *v)
 {

@@ -269,6 +269,9 @@ bool now_refused(struct compiler *c, const struct node *n, const char *function)
 
 /* Aggregates, by their text: the name; clauses; of GROUP_CONCAT its clauses, its keys, a second one. */
 bool aggregate_name_refused(struct compiler *c, struct span name) MUST_CHECK;
+/* A variance: the servers add up doubles row by row, so that the last digits follow from the order of the rows.  Is it the same
+ * between these bounds? */
+bool variance_refused(struct run *run, bool same);
 bool aggregate_clauses_refused(struct compiler *c, const struct sql_call_extra *extra) MUST_CHECK;
 bool group_concat_clauses_refused(
 	struct compiler *c, const struct sql_call_extra *extra) MUST_CHECK;

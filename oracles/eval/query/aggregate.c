@@ -4,6 +4,7 @@
  * A result that depends on the order (sums of DOUBLEs, GROUP_CONCAT without a total order) is
  * unsupported.
  */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,13 @@ static const struct {
 	{"bit_or", AGG_BIT_OR},
 	{"bit_xor", AGG_BIT_XOR},
 	{"group_concat", AGG_GROUP_CONCAT},
+	{"variance", AGG_VAR_POP},
+	{"var_pop", AGG_VAR_POP},
+	{"var_samp", AGG_VAR_SAMP},
+	{"std", AGG_STD_POP},
+	{"stddev", AGG_STD_POP},
+	{"stddev_pop", AGG_STD_POP},
+	{"stddev_samp", AGG_STD_SAMP},
 };
 
 /* Of a node with run_aggregate, in aux. */
@@ -37,6 +45,26 @@ enum aggregate_trait {
 	AGGREGATE_MEMBER = 2,  /* of an ENUM or a SET */
 };
 
+/* A variance is kept with what it may be off by. */
+static bool is_between(const struct eval_value *v)
+{
+	return v->kind == EVAL_DOUBLE && v->decimals == EVAL_REAL_DOUBTED;
+}
+
+static bool prints_same(const struct eval_type *type, double a, double b)
+{
+	struct eval_value x = eval_double(a), y = eval_double(b);
+	struct buf p = BUF_INIT, q = BUF_INIT;
+	bool same;
+
+	eval_print(type, &x, &p);
+	eval_print(type, &y, &q);
+	same = span_eq(buf_span(&p), buf_span(&q));
+	buf_release(&p);
+	buf_release(&q);
+	return same;
+}
+
 static struct eval_value run_aggregate(const struct node *n, struct frame *f)
 {
 	struct eval_value v;
@@ -44,6 +72,18 @@ static struct eval_value run_aggregate(const struct node *n, struct frame *f)
 	if (!f->aggregates)
 		return run_gives_up(f->run, LIMIT_EXPRESSION_NOT_MODELLED);
 	v = f->aggregates[n->u.number];
+	if (is_between(&v)) {
+		double low = v.d > v.real ? v.d - v.real : 0, high = v.d + v.real;
+
+		v.decimals = 0;
+		if (!n->nested && variance_refused(f->run, prints_same(&n->type, low, high)))
+			return EVAL_NULL_VALUE;
+		/* Nothing but ROUND takes it (env->shows_variances). */
+		f->run->bounded = n->nested;
+		f->run->low = low;
+		f->run->high = high;
+		return v;
+	}
 	if (!n->nested)
 		return v;
 	if (nested_aggregate_refused(f->run, &v))
@@ -120,6 +160,18 @@ static struct eval_type sum_type(const struct eval_env *env, const struct aggreg
 	return type_decimal(type_precision(&t) + more, scale);
 }
 
+/* MariaDB shows four digits more than the argument has, MySQL all. */
+static struct eval_type variance_type(const struct eval_env *env, const struct aggregate *a)
+{
+	struct eval_type t = type_double();
+	uint32_t decimals = a->args[0]->type.kind == EVAL_T_DECIMAL ? a->args[0]->type.decimals : 0;
+
+	t.decimals = EVAL_NOT_FIXED;
+	if (env->flavour == SQL_MARIADB && decimals + env->div_precision_increment < EVAL_NOT_FIXED)
+		t.decimals = (uint8_t)(decimals + env->div_precision_increment);
+	return t;
+}
+
 /* MIN and MAX. */
 static struct eval_type extreme_type(const struct aggregate *a)
 {
@@ -157,6 +209,12 @@ static bool aggregate_type(struct compiler *c, struct aggregate *a)
 			    c, a->args, a->arg_count, OPERATION_BUILDS, &collation, NULL))
 			return false;
 		a->type = type_string(collation, 2, 0);
+		break;
+	case AGG_VAR_POP:
+	case AGG_VAR_SAMP:
+	case AGG_STD_POP:
+	case AGG_STD_SAMP:
+		a->type = variance_type(c->env, a);
 		break;
 	}
 	return true;
@@ -577,6 +635,43 @@ static struct eval_value group_concat(
 	return v;
 }
 
+/* The servers go through the rows once, in an order that is not known, with doubles (Item_sum_variance). */
+static struct eval_value variance(struct run *run, const struct aggregate *a, const struct arguments *args)
+{
+	bool sample = a->kind == AGG_VAR_SAMP || a->kind == AGG_STD_SAMP;
+	bool root = a->kind == AGG_STD_POP || a->kind == AGG_STD_SAMP;
+	size_t count = args->count;
+	double largest = 0, off, low, high;
+	long double mean = 0, sum = 0;
+	struct eval_value v;
+
+	if (count <= (sample ? 1 : 0))
+		return EVAL_NULL_VALUE;
+	for (size_t i = 0; i < count; i++) {
+		double x = to_double(run, &a->args[0]->type, &args->rows[i][0]);
+
+		mean += x;
+		largest = fabs(x) > largest ? fabs(x) : largest;
+	}
+	mean /= (long double)count;
+	for (size_t i = 0; i < count; i++) {
+		long double x = to_double(run, &a->args[0]->type, &args->rows[i][0]) - mean;
+
+		sum += x * x;
+	}
+	/* All are the same: so is it in every order. */
+	if (sum == 0)
+		return eval_double(0);
+	sum /= (long double)(sample ? count - 1 : count);
+	off = (double)count * largest * largest * 8 * DBL_EPSILON;
+	low = (double)sum > off ? (double)sum - off : 0;
+	high = (double)sum + off;
+	v = eval_double(root ? sqrt((double)sum) : (double)sum);
+	v.decimals = EVAL_REAL_DOUBTED;
+	v.real = root ? fmax(v.d - sqrt(low), sqrt(high) - v.d) : off;
+	return v;
+}
+
 struct eval_value aggregate_value(
 	struct run *run, const struct aggregate *a, struct arguments *args)
 {
@@ -595,6 +690,11 @@ struct eval_value aggregate_value(
 		return bits(run, a, args);
 	case AGG_GROUP_CONCAT:
 		return group_concat(run, a, args);
+	case AGG_VAR_POP:
+	case AGG_VAR_SAMP:
+	case AGG_STD_POP:
+	case AGG_STD_SAMP:
+		return variance(run, a, args);
 	}
 	return EVAL_NULL_VALUE;
 }

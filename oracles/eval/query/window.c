@@ -209,7 +209,9 @@ static bool compile_function(struct compiler *c, struct window *w, const struct 
 	enum aggregate_kind aggregate;
 
 	if (aggregate_find(e, &aggregate)) {
-		if (window_aggregate_refused(c, e, aggregate))
+		if (aggregate >= AGG_VAR_POP)
+			compile_gives_up(c, LIMIT_AGGREGATE_NOT_MODELLED);
+		if (aggregate >= AGG_VAR_POP || window_aggregate_refused(c, e, aggregate))
 			return false;
 		w->aggregate = aggregate_new(c, e, aggregate);
 		if (!w->aggregate)

@@ -615,6 +615,44 @@ static void plan_ignore(const struct mvcc *m, struct plan *plan)
 		plan->unsupported = REASON_UPDATE_IGNORE_SEVERAL_TABLES;
 }
 
+static bool is_variance(const struct sql_expr *e)
+{
+	static const char *const names[] = {"std", "stddev", "stddev_pop", "stddev_samp", "variance", "var_pop", "var_samp"};
+
+	for (size_t i = 0; i < ARRAY_LEN(names) && e->kind == SQL_EXPR_CALL && !e->u.call.db.ptr; i++) {
+		if (span_ieq_str(e->u.call.name, names[i]))
+			return true;
+	}
+	return false;
+}
+
+static bool see_variance(void *ctx, const struct sql_expr *e)
+{
+	*(uint32_t *)ctx += is_variance(e);
+	return true;
+}
+
+/* As an item of the answer, or rounded there. */
+static bool shows_variance(const struct sql_expr *e)
+{
+	return is_variance(e) || (e->kind == SQL_EXPR_CALL && span_ieq_str(e->u.call.name, "round") && e->u.call.args.count &&
+					 is_variance(e->u.call.args.first));
+}
+
+/* Are all variances of it items of the answer, by which nothing is sorted or picked? */
+static bool shows_variances(const struct sql_stmt *stmt)
+{
+	uint32_t found = 0, items = 0;
+
+	if (stmt->kind != SQL_STMT_SELECT || stmt->u.query->kind != SQL_QUERY_SELECT || stmt->u.query->into)
+		return false;
+	sql_walk_stmt(stmt, &(struct sql_visitor){.expr = see_variance, .ctx = &found});
+	for (const struct sql_item *i = stmt->u.query->u.select.items; i; i = i->next)
+		items += shows_variance(i->expr);
+	return found && found == items && !stmt->u.query->order && !stmt->u.query->u.select.having &&
+	       !(stmt->u.query->u.select.flags & SQL_SELECT_DISTINCT);
+}
+
 static bool is_now(const struct sql_expr *e)
 {
 	static const char *const names[] = {
@@ -1099,8 +1137,9 @@ static void fill_plan(struct mvcc *m, struct plan *plan, const struct sql_stmt *
 	if (memchr(plan->key.text.ptr, '@', plan->key.text.len))
 		variables_in_sight(m, settings);
 	m->now.env.assigns_items = assigns_items(stmt);
+	m->now.env.shows_variances = shows_variances(stmt);
 	compile(m, plan, settings);
-	m->now.env.assigns_items = false;
+	m->now.env.assigns_items = m->now.env.shows_variances = false;
 	variables_in_sight(m, NULL);
 	plan_last_insert_id(plan);
 	if ((walk.temporary || walk.unpromised) && !walk.judged && !plan->redefines)
