@@ -10,6 +10,7 @@
 enum {
 	RESTART_UNIT = 128,
 	MEMORY_MAX = 1 << 27, /* literals and origins of clauses */
+	BACK_MAX = 100, /* levels that a conflict takes back at once */
 };
 #define ACTIVITY_DECAY 0.95
 #define ACTIVITY_MAX   1e80
@@ -103,6 +104,7 @@ struct solver *solver_new(uint32_t node_count, enum solver_cycles cycles, const 
 	s->free_out = mem_zero(node_count, sizeof(*s->free_out));
 	s->free_in = mem_zero(node_count, sizeof(*s->free_in));
 	s->order = mem_zero(node_count, sizeof(*s->order));
+	s->first_order = mem_zero(node_count, sizeof(*s->first_order));
 	s->mark = mem_zero(node_count, sizeof(*s->mark));
 	s->back_mark = mem_zero(node_count, sizeof(*s->back_mark));
 	s->parent = mem_zero(node_count, sizeof(*s->parent));
@@ -140,12 +142,14 @@ void solver_free(struct solver *s)
 	free(s->variables);
 	free(s->value);
 	free(s->trail.at);
+	free(s->kept.at);
 	free(s->level_start.at);
 	free(s->heap.at);
 	free(s->learnt.at);
 	free(s->found);
 	free(s->edges);
 	free(s->order);
+	free(s->first_order);
 	free(s->mark);
 	free(s->back_mark);
 	free(s->parent);
@@ -314,6 +318,7 @@ static void ungraph_literal(struct solver *s, uint32_t literal)
 	}
 }
 
+/* Literals that follow from lower levels (learn) stay, after what is left. */
 static void undo(struct solver *s, uint32_t level)
 {
 	size_t start;
@@ -321,9 +326,12 @@ static void undo(struct solver *s, uint32_t level)
 	if (s->level_start.count <= level)
 		return;
 	start = s->level_start.at[level];
+	s->kept.count = 0;
 	for (size_t i = s->trail.count; i-- > start;) {
 		uint32_t literal = s->trail.at[i];
 
+		if (s->variables[literal / 2].level <= level)
+			ids_add(&s->kept, literal);
 		if (i < s->graphed)
 			ungraph_literal(s, literal);
 		s->value[literal] = s->value[literal ^ 1] = 0;
@@ -336,6 +344,13 @@ static void undo(struct solver *s, uint32_t level)
 		s->propagated = start;
 	if (s->graphed > start)
 		s->graphed = start;
+	while (s->kept.count) {
+		uint32_t literal = s->kept.at[--s->kept.count];
+		uint32_t of_level = s->variables[literal / 2].level;
+
+		assign(s, literal, s->variables[literal / 2].reason);
+		s->variables[literal / 2].level = of_level;
+	}
 }
 
 /* Looks for a literal to watch instead of all[1], which is false. */
@@ -440,6 +455,7 @@ static void learn(struct solver *s)
 	struct ids lower = {0};
 	size_t at = s->trail.count;
 	uint32_t open = 0, literal, back = 0, clause, second = 0;
+	uint32_t now = (uint32_t)s->level_start.count;
 
 	ids_add(&lower, 0); /* for the asserting literal */
 	for (size_t i = 0; i < s->learnt.count; i++)
@@ -449,7 +465,7 @@ static void learn(struct solver *s)
 
 		do
 			literal = s->trail.at[--at];
-		while (!s->variables[literal / 2].seen);
+		while (!s->variables[literal / 2].seen || s->variables[literal / 2].level != now);
 		s->variables[literal / 2].seen = false;
 		if (--open == 0)
 			break;
@@ -478,7 +494,10 @@ static void learn(struct solver *s)
 		lower.at[1] = lower.at[second];
 		lower.at[second] = swap;
 	}
-	undo(s, back);
+	/* Most decisions have nothing to do with the conflict, and each one costs searches when it is
+	 * made again: instead of far back it goes back one level (Nadel and Ryvchin, Chronological
+	 * Backtracking, SAT 2018). */
+	undo(s, s->level_start.count - back > BACK_MAX ? (uint32_t)s->level_start.count - 1 : back);
 	clause = store_clause(s, lower.at, (uint32_t)lower.count, SOLVER_NONE);
 	MEM_RESERVE(s->origins, s->origin_count + s->found_count, s->origin_capacity);
 	if (s->found_count)
@@ -486,8 +505,22 @@ static void learn(struct solver *s)
 	s->clauses[clause].origin_count = (uint32_t)s->found_count;
 	s->origin_count += s->found_count;
 	assign(s, lower.at[0], clause);
+	s->variables[lower.at[0] / 2].level = back;
 	s->bump /= ACTIVITY_DECAY;
 	free(lower.at);
+}
+
+/* The last level that the conflict needs: literals of lower levels may have come later. */
+static uint32_t conflict_level(const struct solver *s)
+{
+	uint32_t level = 0;
+
+	for (size_t i = 0; i < s->learnt.count; i++) {
+		uint32_t of_literal = s->variables[s->learnt.at[i] / 2].level;
+
+		level = of_literal > level ? of_literal : level;
+	}
+	return level;
 }
 
 /* A conflict without decisions: the literals of the conflict were all forced. */
@@ -514,7 +547,16 @@ static uint64_t luby(uint64_t i)
 	return (size + 1) / 2;
 }
 
-static bool decide(struct solver *s)
+/* Which of two nodes is first: as their order is now, or as it was at first, which stays near to
+ * what the caller knows while searches for cycles move nodes about. */
+static bool guess_order(const struct solver *s, const struct variable *x, bool at_first)
+{
+	const uint32_t *order = at_first ? s->first_order : s->order;
+
+	return order[x->before] < order[x->after];
+}
+
+static bool decide(struct solver *s, bool at_first)
 {
 	while (s->heap.count) {
 		uint32_t v = heap_take(s);
@@ -524,7 +566,7 @@ static bool decide(struct solver *s)
 		if (s->value[2 * v] != 0)
 			continue;
 		if (x->before != SOLVER_NONE)
-			phase = s->order[x->before] < s->order[x->after];
+			phase = guess_order(s, x, at_first);
 		ids_add(&s->level_start, (uint32_t)s->trail.count);
 		assign(s, 2 * v + !phase, SOLVER_NONE);
 		return true;
@@ -573,6 +615,7 @@ enum solver_answer solver_run(struct solver *s, uint64_t *steps)
 		if (out_of_steps(s) || s->literal_count + s->origin_count > MEMORY_MAX)
 			return SOLVER_UNDECIDED;
 		if (!fine) {
+			undo(s, conflict_level(s));
 			if (s->level_start.count == 0) {
 				give_up(s);
 				break;
@@ -583,7 +626,7 @@ enum solver_answer solver_run(struct solver *s, uint64_t *steps)
 				restarts++;
 				undo(s, 0);
 			}
-		} else if (!decide(s)) {
+		} else if (!decide(s, restarts % 2)) {
 			return SOLVER_YES;
 		}
 	}

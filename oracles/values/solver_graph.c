@@ -445,6 +445,7 @@ static void first_order(struct solver *s)
 			s->order[n] = place++;
 		s->out[n].count = s->anti_out[n].count = 0;
 	}
+	memcpy(s->first_order, s->order, s->node_count * sizeof(*s->order));
 	free(missing);
 }
 

@@ -66,7 +66,7 @@ struct solver {
 	uint32_t variable_count;
 	size_t variable_capacity, watch_capacity, edges_capacity, value_capacity;
 	/* assignment */
-	struct ids trail;
+	struct ids trail, kept; /* kept: scratch of undo */
 	struct ids level_start;
 	size_t propagated, graphed; /* how far the trail went through clauses and graph */
 	struct ids heap;
@@ -83,6 +83,7 @@ struct solver {
 	struct ids *anti_out, *anti_in; /* anti edges, when they are not like others */
 	struct ids *free_out, *free_in; /* free edges */
 	uint32_t *order;                /* by node: its place */
+	uint32_t *first_order;          /* by node: its place before the first run */
 	uint32_t *mark, *back_mark, mark_now;
 	uint32_t *parent, *back_parent; /* by node: edge */
 	struct ids queue, back_queue, region, places;
