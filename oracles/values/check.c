@@ -48,6 +48,7 @@ struct judge {
 		any_adya; /* Adya's levels are looked at; all of them, one of them is asked for */
 	enum weak_level weak; /* strongest of Biswas and Enea's polynomial levels to look at */
 	bool session, realtime;
+	bool session_helps; /* there are sessions; the level asked for is one without them */
 	uint64_t choices;      /* of saturate, beyond what every level may use */
 	uint64_t scale;        /* of other bounds, where --budget is larger than by default */
 	uint64_t steps;        /* of the solver, left for all questions to come */
@@ -72,6 +73,13 @@ static bool has_anomaly(const struct judge *j, enum anomaly_class class)
 static bool asked(const struct judge *j, enum cycle_order order)
 {
 	return order == CYCLE_PLAIN || (order == CYCLE_SESSION ? j->session : j->realtime);
+}
+
+/* Is it looked at, be it for the sake of a level without it?  What holds with the order of sessions
+ * holds without. */
+static bool helps(const struct judge *j, enum cycle_order order)
+{
+	return asked(j, order) || (order == CYCLE_SESSION && j->session_helps);
 }
 
 static bool begins(const char *name, const char *with)
@@ -261,10 +269,17 @@ static bool is_refuted(const struct judge *j)
 	return any;
 }
 
+/* Cursor stability and monotonic view follow from PL-2+ (decide_between). */
+static bool is_between(const struct judge *j)
+{
+	return j->level && (strcmp(j->level, "PL-CS") == 0 || strcmp(j->level, "PL-2L") == 0);
+}
+
 /* Is there more to do? */
 static bool goes_on(const struct judge *j)
 {
-	return any_undecided(j) && !is_refuted(j) && !interrupt_seen();
+	return any_undecided(j) && !is_refuted(j) && !interrupt_seen() &&
+	       !(is_between(j) && j->levels[CYCLE_PLAIN][CYCLE_PL_2PLUS] == LEVEL_HOLDS);
 }
 
 /* Marks a level, and what it implies, as holding up to an order. */
@@ -359,7 +374,7 @@ static void try_schedules(struct judge *j)
 	for (int o = CYCLE_ORDER_COUNT - 1; o >= 0; o--) {
 		uint32_t *commits;
 
-		if (!asked(j, (enum cycle_order)o))
+		if (!helps(j, (enum cycle_order)o) || !goes_on(j))
 			continue;
 		commits = mem_zero(f->v->txn_count, sizeof(*commits));
 		if (j->levels[o][CYCLE_PL_3] == LEVEL_UNDECIDED &&
@@ -393,7 +408,7 @@ static bool may_saturate(const struct judge *j)
 }
 
 /* What reads force, to a fixpoint: refutes, or leads to an execution, the places of whose commits are
- * in `commits`. */
+ * in `commits`.  `name`: of the level, for a finding; NULL: none. */
 static enum level_answer ask_saturation(struct judge *j, enum saturation_level level,
 	enum cycle_order order, enum finding_class class, const char *name, uint32_t *commits)
 {
@@ -404,9 +419,9 @@ static enum level_answer ask_saturation(struct judge *j, enum saturation_level l
 		.commits = commits};
 	enum level_answer answer = saturate(&j->facts, order, level, &r);
 
-	if (answer == LEVEL_FAILS && r.cycle.length)
+	if (answer == LEVEL_FAILS && name && r.cycle.length)
 		report_cycle(&j->facts, &r.cycle, class, name, true, j->out);
-	else if (answer == LEVEL_FAILS)
+	else if (answer == LEVEL_FAILS && name)
 		report_core(&j->facts, &r.core, class, name, j->out);
 	j->not_saturated += r.too_large;
 	free(r.cycle.steps);
@@ -417,10 +432,11 @@ static enum level_answer ask_saturation(struct judge *j, enum saturation_level l
 static void saturate_level(struct judge *j, int order, size_t which)
 {
 	enum cycle_level level = saturations[which].level;
+	const char *name = adya_level_names[order][level];
 	uint32_t *commits = mem_zero(j->v->txn_count, sizeof(*commits));
 	enum level_answer answer = ask_saturation(j, saturations[which].saturation,
-		(enum cycle_order)order, saturations[which].class, adya_level_names[order][level],
-		commits);
+		(enum cycle_order)order, saturations[which].class,
+		is_wanted(j, name) ? name : NULL, commits);
 
 	if (answer == LEVEL_HOLDS && level != CYCLE_PL_2PLUS) {
 		take_execution(j, order, level, commits);
@@ -435,11 +451,30 @@ static void saturate_level(struct judge *j, int order, size_t which)
 	}
 }
 
+/* For a level asked for without the order of sessions: with it there are far fewer executions to
+ * look through.  The level with it proves the one without, and snapshots are a guide for PL-3. */
+static void saturate_sessions(struct judge *j)
+{
+	bool serial = is_wanted(j, adya_level_names[CYCLE_PLAIN][CYCLE_PL_3]) ||
+		      is_wanted(j, adya_level_names[CYCLE_PLAIN][CYCLE_PL_2_99]);
+
+	for (size_t i = 0; i < ARRAY_LEN(saturations); i++) {
+		enum cycle_level level = saturations[i].level;
+
+		if (j->levels[CYCLE_SESSION][level] == LEVEL_UNDECIDED && goes_on(j) &&
+			(is_between(j) || is_wanted(j, adya_level_names[CYCLE_PLAIN][level]) ||
+				(serial && level == CYCLE_PL_SI && !j->facts.guide)))
+			saturate_level(j, CYCLE_SESSION, i);
+	}
+}
+
 /* The level asked for at first, then those that imply it. */
 static void try_saturation(struct judge *j)
 {
 	if (!may_saturate(j))
 		return;
+	if (j->session_helps)
+		saturate_sessions(j);
 	for (int others = 0; others < 2; others++) {
 		for (int o = CYCLE_SESSION; o >= CYCLE_PLAIN; o--) {
 			for (size_t i = 0; i < ARRAY_LEN(saturations); i++) {
@@ -858,6 +893,7 @@ static void narrow(struct judge *j, const char *level)
 
 	j->level = level;
 	j->realtime &= real_time;
+	j->session_helps = j->session && begins(level, "PL-") && !real_time;
 	j->session &= real_time || (!begins(level, "PL-") && !begins(level, "timed-"));
 	for (int l = 0; l < WEAK_LEVEL_COUNT; l++) {
 		/* With several writers of a value a stronger level may be the quickest proof. */
