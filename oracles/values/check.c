@@ -662,6 +662,20 @@ static enum level_answer ask_cursor(struct judge *j)
 	return ask_solver(j, MODEL_PL_CS, CYCLE_PLAIN, CLASS_G_CURSOR, "PL-CS", part);
 }
 
+/* For PL-2L as for cursor stability: where it is open, a little more is mostly enough. */
+static enum level_answer ask_monotonic(struct judge *j)
+{
+	enum level_answer answer = LEVEL_UNDECIDED;
+
+	if (may_saturate(j))
+		answer = ask_saturation(
+			j, SATURATE_PL_2L, CYCLE_PLAIN, CLASS_G_MONOTONIC, "PL-2L", NULL);
+	if (answer != LEVEL_UNDECIDED)
+		return answer;
+	return ask_solver(j, MODEL_PL_2L, CYCLE_PLAIN, CLASS_G_MONOTONIC, "PL-2L",
+		share(j, QUESTIONS_AFTER - 1));
+}
+
 /* Cursor stability, monotonic view, and with real time forward consistent view. */
 static void decide_between(struct judge *j)
 {
@@ -676,8 +690,7 @@ static void decide_between(struct judge *j)
 	if (j->cursor == LEVEL_UNDECIDED && is_wanted(j, "PL-CS"))
 		j->cursor = ask_cursor(j);
 	if (j->monotonic == LEVEL_UNDECIDED && is_wanted(j, "PL-2L"))
-		j->monotonic = ask_solver(j, MODEL_PL_2L, CYCLE_PLAIN, CLASS_G_MONOTONIC, "PL-2L",
-			share(j, QUESTIONS_AFTER - 1));
+		j->monotonic = ask_monotonic(j);
 	j->forward = LEVEL_UNDECIDED;
 	if (!j->realtime)
 		return;

@@ -47,15 +47,28 @@ static uint32_t edge_end(const struct model *m, uint32_t to, enum edge_kind kind
 bool model_known(const struct model *m, uint32_t from, uint32_t to, enum edge_kind kind)
 {
 	return m->f->counts[from] && m->f->counts[to] &&
-	       (kind != EDGE_RW || m->level != MODEL_PL_2PLUS) &&
+	       (kind != EDGE_RW || (m->level != MODEL_PL_2PLUS && !places_matter(m))) &&
 	       reach_before(m->hints->reach, edge_start(m, from, kind), edge_end(m, to, kind));
 }
 
-/* Is there a way back, so that the edge would close a cycle? */
+/* Is there a way back, so that the edge would close a cycle?  Where places matter, an
+ * anti-dependency closes only some. */
 static bool known_not(const struct model *m, uint32_t from, uint32_t to, enum edge_kind kind)
 {
 	return m->f->counts[from] && m->f->counts[to] &&
+	       (kind != EDGE_RW || !places_matter(m)) &&
 	       reach_before(m->hints->reach, edge_end(m, to, kind), edge_start(m, from, kind));
+}
+
+/* Does the transaction do something before the place where an edge could arrive?  Else no
+ * anti-dependency from there is on a cycle that counts. */
+static bool arrives_before(const struct model *m, uint32_t txn, uint32_t place)
+{
+	for (uint32_t i = m->v->txns[txn].first_op; i < place; i++) {
+		if (m->f->notes[i] & (OP_EXTERNAL | OP_FINAL))
+			return true;
+	}
+	return false;
 }
 
 void model_edge(struct model *m, uint32_t from, uint32_t to, enum edge_kind kind, uint32_t place,
@@ -64,7 +77,9 @@ void model_edge(struct model *m, uint32_t from, uint32_t to, enum edge_kind kind
 	uint32_t literals[SOLVER_EDGE_LITERALS], count = 0;
 	uint32_t all[4] = {first, second, m->counted[from], m->counted[to]};
 
-	if (from == to)
+	if (from == to ||
+		(places_matter(m) && kind == EDGE_RW && !m->f->has_lists &&
+			!arrives_before(m, from, place)))
 		return;
 	for (int i = 0; i < 4; i++) {
 		if (all[i] == (TRUE_LITERAL ^ 1))
@@ -72,7 +87,7 @@ void model_edge(struct model *m, uint32_t from, uint32_t to, enum edge_kind kind
 		if (all[i] != TRUE_LITERAL)
 			literals[count++] = all[i];
 	}
-	if (m->hints && model_known(m, from, to, kind))
+	if (m->hints && !places_matter(m) && model_known(m, from, to, kind))
 		return;
 	if (m->hints && known_not(m, from, to, kind))
 		model_forbid(m, literals, count, from);
@@ -402,6 +417,20 @@ static void set_priorities(const struct model *m, uint64_t *priority, uint32_t n
 	}
 }
 
+/* Where in the transaction `to` a known edge arrives: at the read, or where it writes the key of
+ * the read that forces the order. */
+static uint32_t hinted_place(const struct model *m, const struct precedence_edge *e, uint32_t to)
+{
+	uint32_t key, at;
+
+	if (e->kind != GRAPH_WW)
+		return e->detail;
+	key = m->v->ops[e->detail].key;
+	at = model_writer_place(m, key, to);
+	CHECK(at != VALUES_NONE);
+	return m->writer_op[m->writer_head[key] + at];
+}
+
 static void hinted_edges(struct model *m)
 {
 	for (size_t e = 0; m->hints && e < m->hints->edges->count; e++) {
@@ -411,7 +440,11 @@ static void hinted_edges(struct model *m)
 
 		if (a != VALUES_NONE && b != VALUES_NONE)
 			solver_edge(m->solver, flat ? a : 2 * a + from % 2,
-				flat ? b : 2 * b + to % 2, SOLVER_DEPENDENCY, 0, NULL, 0);
+				flat ? b : 2 * b + to % 2, SOLVER_DEPENDENCY,
+				places_matter(m)
+					? hinted_place(m, &m->hints->edges->edges[e], to)
+					: 0,
+				NULL, 0);
 	}
 }
 

@@ -153,6 +153,13 @@ uint32_t model_before(const struct model *m, uint32_t key, uint32_t a, uint32_t 
 /* With pairs in chains: the first writer of group g that is known to come after this one; the end of
  * the group: none. */
 uint32_t model_first_after(const struct model *m, uint32_t g, uint32_t txn);
+/* Does it matter where in a transaction an edge arrives?  Then an edge between two whose order is
+ * known may still say something. */
+static inline bool places_matter(const struct model *m)
+{
+	return m->level == MODEL_PL_2L;
+}
+
 /* With hints: would the edge say what is known? */
 bool model_known(const struct model *m, uint32_t from, uint32_t to, enum edge_kind kind);
 

@@ -199,8 +199,42 @@ static uint32_t open_of(const struct model *m, uint32_t writer)
 	return m->open_head[writer + 1] - m->open_head[writer];
 }
 
+/* Does the writer read something after it wrote?  Else it does not matter where an edge to it
+ * arrives. */
+static bool reads_later(const struct model *m, uint32_t writer)
+{
+	const struct values_txn *txn = &m->v->txns[m->writers[writer]];
+
+	for (uint32_t i = m->writer_op[writer] + 1; i < txn->first_op + txn->op_count; i++) {
+		if (m->f->notes[i] & OP_EXTERNAL)
+			return true;
+	}
+	return false;
+}
+
+/* Where places matter: orders that are known are edges too, to the first later writer of each
+ * chain, which has the others of its chain after it. */
+static void known_orders(struct model *m)
+{
+	for (uint32_t k = 0; k < m->v->key_count; k++) {
+		for (uint32_t a = m->writer_head[k]; a < m->writer_head[k + 1]; a++) {
+			for (uint32_t g = m->group_head[k]; g < m->group_head[k + 1]; g++) {
+				uint32_t first = model_first_after(m, g, m->writers[a]), place;
+
+				if (first == m->groups[g + 1])
+					continue;
+				place = model_writer_place(m, k, m->by_chain[first]);
+				if (reads_later(m, m->writer_head[k] + place))
+					pair_edge(m, k, a - m->writer_head[k], place, TRUE_LITERAL);
+			}
+		}
+	}
+}
+
 static void order_by_chain(struct model *m)
 {
+	if (places_matter(m))
+		known_orders(m);
 	for (uint32_t k = 0; k < m->v->key_count; k++) {
 		for (uint32_t a = m->writer_head[k]; a < m->writer_head[k + 1]; a++) {
 			for (uint32_t i = m->open_head[a]; i < m->open_head[a + 1]; i++) {
@@ -224,6 +258,10 @@ static void order_by_chain(struct model *m)
 static uint64_t size_by_chain(struct model *m)
 {
 	uint64_t size = classify_by_chain(m);
+
+	for (uint32_t k = 0; places_matter(m) && size != UINT64_MAX && k < m->v->key_count; k++)
+		size += (uint64_t)(m->writer_head[k + 1] - m->writer_head[k]) *
+			(m->group_head[k + 1] - m->group_head[k]);
 
 	for (size_t i = 0; i < m->read_count && size != UINT64_MAX; i++) {
 		const struct read *r = &m->reads[i];
@@ -272,7 +310,7 @@ uint64_t model_classify_pairs(struct model *m)
 				*pair = classify(m, k, x, y);
 				open[first + x] += *pair == PAIR_OPEN;
 				open[first + y] += *pair == PAIR_OPEN;
-				size += 2 * (*pair == PAIR_OPEN);
+				size += *pair == PAIR_OPEN ? 2 : places_matter(m);
 			}
 		}
 	}
@@ -332,6 +370,9 @@ void model_order_registers(struct model *m)
 			for (uint32_t x = 0; x < y; x++) {
 				uint32_t *pair = &m->pairs[pair_index(m, k, x, y)], var;
 
+				if (places_matter(m) && *pair != PAIR_OPEN)
+					pair_edge(m, k, *pair == TRUE_LITERAL ? x : y,
+						*pair == TRUE_LITERAL ? y : x, TRUE_LITERAL);
 				if (*pair != PAIR_OPEN)
 					continue;
 				var = solver_order_variable(m->solver, model_commit_node(m, writers[x]),

@@ -123,7 +123,7 @@ static void source_edges(struct saturation *s, uint32_t i)
 {
 	if (s->source[i] != SOURCE_INITIAL)
 		add(s, commit_of(s, s->source[i]), start_of(s, s->v->ops[i].txn), GRAPH_WR, i);
-	else if (s->level != SATURATE_PL_2PLUS) /* there it is no dependency */
+	else if (!saturation_depends(s)) /* there it is no dependency */
 		initial_edges(s, i);
 }
 
@@ -274,14 +274,30 @@ bool saturation_add(
 	return true;
 }
 
+/* Has t3 seen t2 when it reads op?  For PL-2L only by what it read before (G-monotonic: the cycle
+ * comes back to an earlier place of t3's than the anti-dependency leaves from). */
+static bool has_seen(struct saturation *s, uint32_t op, uint32_t t2)
+{
+	uint32_t t3 = s->v->ops[op].txn;
+
+	if (s->level != SATURATE_PL_2L)
+		return reaches(s, commit_of(s, t2), start_of(s, t3));
+	saturation_spend(s, PAIR_WORK * (op - s->v->txns[t3].first_op));
+	for (uint32_t i = s->v->txns[t3].first_op; i < op; i++) {
+		uint32_t from = s->source[i];
+
+		if (from < SOURCE_INITIAL && (from == t2 || reaches(s, t2, from)))
+			return true;
+	}
+	return false;
+}
+
 /* t3 reads op from t1; w are the writers of the key in one chain.  The last of them that t3 has
  * seen, or that cannot come after t1, comes before t1, and with it all before. */
 static bool force_before(
 	struct saturation *s, uint32_t op, uint32_t t1, const uint32_t *w, uint32_t count)
 {
-	uint32_t t3 = s->v->ops[op].txn;
-	uint32_t seen = FIRST_WHERE(
-		i, 0, count, !reaches(s, commit_of(s, w[i]), start_of(s, t3)));
+	uint32_t seen = FIRST_WHERE(i, 0, count, !has_seen(s, op, w[i]));
 	bool changed = false;
 
 	if (seen && w[seen - 1] != t1)
@@ -323,7 +339,7 @@ static bool check_initial(struct saturation *s, uint32_t op, const uint32_t *w)
 {
 	uint32_t t3 = s->v->ops[op].txn;
 
-	if (s->level != SATURATE_PL_2PLUS || w[0] == t3 || !reaches(s, w[0], t3))
+	if (!saturation_depends(s) || w[0] == t3 || !has_seen(s, op, w[0]))
 		return false;
 	add(s, t3, w[0], GRAPH_RW, op);
 	return true;
@@ -350,7 +366,7 @@ static bool force_reads(struct saturation *s)
 				continue;
 			}
 			changed |= force_before(s, i, t1, w, count);
-			if (s->level != SATURATE_PL_2PLUS)
+			if (!saturation_depends(s))
 				changed |= force_after(s, i, t1, w, count);
 		}
 	}
@@ -619,7 +635,7 @@ static enum level_answer ask_model(
 	struct saturation *s, enum cycle_order order, struct saturation_result *result)
 {
 	static const enum model_level models[] = {
-		MODEL_PL_3, MODEL_PL_SI, MODEL_PL_2PLUS, MODEL_PREFIX};
+		MODEL_PL_3, MODEL_PL_SI, MODEL_PL_2PLUS, MODEL_PREFIX, MODEL_PL_2L};
 	struct model_hints hints = {&s->edges, s->place, &s->reach,
 		saturation_executes(s) ? result->commits : NULL};
 	uint64_t steps = result->steps;
@@ -682,8 +698,11 @@ enum level_answer saturate(const struct facts *f, enum cycle_order order,
 	saturation_priorities(&s);
 	acyclic = begin(&s, order, result->bytes, &result->too_large);
 	acyclic = acyclic && saturation_settle(&s);
-	if (result->too_large) {
-		/* Nothing was looked at. */
+	if (result->too_large || (level == SATURATE_PL_2L && s.open_count)) {
+		/* Nothing was looked at; or for PL-2L, what is left out among several writers goes
+		 * by the order without places. */
+	} else if (!acyclic && level == SATURATE_PL_2L) {
+		/* The cycle says nothing of places: the solver finds one that does. */
 	} else if (!acyclic && !s.chosen && !s.conflict) {
 		answer = LEVEL_FAILS;
 		find_cycle(&s, &result->cycle);
@@ -694,7 +713,9 @@ enum level_answer saturate(const struct facts *f, enum cycle_order order,
 		answer = LEVEL_HOLDS;
 	} else {
 		answer = ask_model(&s, order, result);
-		if (answer == LEVEL_UNDECIDED && saturation_decide(&s, result->commits))
+		/* What PL-2L forces is not all found: orders without a contradiction prove nothing. */
+		if (answer == LEVEL_UNDECIDED && level != SATURATE_PL_2L &&
+			saturation_decide(&s, result->commits))
 			answer = LEVEL_HOLDS;
 	}
 	release(&s);

@@ -6,10 +6,11 @@
  * beginning: start before commit, session order, and the writer's commit before the reader's start.
  * Then for every read of x by t3 from t1 and every other writer t2 of x: either t2 commits before t1
  * starts, or t1 commits before t2 starts and t3 starts before t2 commits.  When the known order
- * excludes one of the two, the other is added.  For PL-2+ the order has dependencies only: where t2 comes
- * before t3 by these, t2's version is older than t1's, or else there is a G-single.  So forced orders of versions
- * are the only edges that are added.  For prefix consistency t2 commits before t1, or t3 starts before
- * t2 commits.
+ * excludes one of the two, the other is added.  For PL-2+ the order has dependencies only: where t2
+ * comes before t3 by these, t2's version is older than t1's, or else there is a G-single.  So forced
+ * orders of versions are the only edges that are added.  For PL-2L the same, but only where t3 had
+ * read something that comes after t2 before it read x: a later read says nothing (G-monotonic).  For
+ * prefix consistency t2 commits before t1, or t3 starts before t2 commits.
  *
  * A cycle refutes the level.  Without one, the order guides the search for an execution
  * (schedule.h); finding one proves the level.  Else it guides the solver (model.h), for some steps,
@@ -34,7 +35,13 @@
 #include "values/facts.h"
 #include "values/model.h"
 
-enum saturation_level { SATURATE_PL_3, SATURATE_PL_SI, SATURATE_PL_2PLUS, SATURATE_PREFIX };
+enum saturation_level {
+	SATURATE_PL_3,
+	SATURATE_PL_SI,
+	SATURATE_PL_2PLUS,
+	SATURATE_PREFIX,
+	SATURATE_PL_2L
+};
 
 /* How much it may cost, and what came out. */
 struct saturation_result {

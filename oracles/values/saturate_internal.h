@@ -72,6 +72,12 @@ static inline uint32_t after_ww(const struct saturation *s, uint32_t t)
 	return s->level == SATURATE_PREFIX ? commit_of(s, t) : start_of(s, t);
 }
 
+/* Are dependencies the only edges? */
+static inline bool saturation_depends(const struct saturation *s)
+{
+	return s->level == SATURATE_PL_2PLUS || s->level == SATURATE_PL_2L;
+}
+
 /* Does an order of all events show an execution (schedule.h)? */
 static inline bool saturation_executes(const struct saturation *s)
 {
