@@ -163,6 +163,72 @@ uint64_t reach_close(struct reach *r, const struct reach_edges *edges)
 	return r->chain ? close_chains(r, edges) : close_bits(r, edges);
 }
 
+/* The events of all chains, one after the other: those of chain c at head[c] .. head[c + 1]. */
+static uint32_t *list_chains(const struct reach *r, const uint8_t *counts, uint32_t *head)
+{
+	uint32_t *events = mem_realloc(NULL, r->node_count, sizeof(*events));
+
+	memset(head, 0, ((size_t)r->chain_count + 1) * sizeof(*head));
+	for (uint32_t n = 0; n < r->node_count; n++)
+		head[r->chain[n / r->events] + 1] += counts[n / r->events];
+	for (uint32_t c = 0; c < r->chain_count; c++)
+		head[c + 1] += head[c];
+	for (uint32_t n = 0; n < r->node_count; n++) {
+		if (counts[n / r->events])
+			events[head[r->chain[n / r->events]] + (uint32_t)r->place[n]] = n;
+	}
+	return events;
+}
+
+static uint64_t middle_of_chains(const struct reach *r, const uint8_t *counts, uint32_t *middle)
+{
+	uint32_t *head = mem_realloc(NULL, (size_t)r->chain_count + 1, sizeof(*head));
+	uint32_t *events = list_chains(r, counts, head);
+
+	for (uint32_t c = 0; c < r->chain_count; c++) {
+		const int16_t *last = NULL;
+
+		for (uint32_t i = head[c]; i < head[c + 1]; i++) {
+			const int16_t *row = r->clock + events[i] * r->width;
+
+			/* Of every chain those that this event has before it and the last one had
+			 * not: the rest of this chain comes after them. */
+			for (uint32_t o = 0; o < r->chain_count; o++) {
+				middle[events[i]] += (uint32_t)row[o];
+				for (int16_t p = last ? last[o] : 0; p < row[o]; p++)
+					middle[events[head[o] + (uint32_t)p]] -= head[c + 1] - i;
+			}
+			last = row;
+		}
+	}
+	free(head);
+	free(events);
+	return r->node_count * (uint64_t)r->width;
+}
+
+static uint64_t middle_of_bits(const struct reach *r, uint32_t *middle)
+{
+	uint64_t pairs = 0;
+
+	for (uint32_t n = 0; n < r->node_count; n++) {
+		for (size_t w = 0; w < r->width; w++) {
+			for (uint64_t rest = r->bits[n * r->width + w]; rest; rest &= rest - 1) {
+				middle[w * 64 + (size_t)__builtin_ctzll(rest)]++;
+				middle[n]--;
+				pairs++;
+			}
+		}
+	}
+	return pairs;
+}
+
+uint64_t reach_middle(const struct reach *r, const uint8_t *counts, uint32_t *middle)
+{
+	for (uint32_t n = 0; n < r->node_count; n++)
+		middle[n] = r->node_count;
+	return r->chain ? middle_of_chains(r, counts, middle) : middle_of_bits(r, middle);
+}
+
 size_t reach_size(const struct reach *r)
 {
 	return r->node_count * r->width * (r->chain ? sizeof(*r->clock) : sizeof(*r->bits));

@@ -41,6 +41,10 @@ bool reach_plan(struct reach *r, const struct reach_edges *edges, uint32_t node_
 void reach_release(struct reach *r);
 /* Fills the table anew; returns how many words that took. */
 uint64_t reach_close(struct reach *r, const struct reach_edges *edges);
+/* Where events stand in the middle of all orders, as it were: by event, how many come before it, and
+ * how many do not come after it, together.  By transaction: does it count?  Returns how many words
+ * that took. */
+uint64_t reach_middle(const struct reach *r, const uint8_t *counts, uint32_t *middle);
 /* Of the table. */
 size_t reach_size(const struct reach *r);
 /* A copy of the table, and back. */

@@ -643,6 +643,9 @@ static enum level_answer ask_model(
 	/* With a transaction that perhaps did not commit, what was left out may have been it. */
 	if (s->vague)
 		return LEVEL_UNDECIDED;
+	/* Where no execution is known to begin with: the table knows more than sessions side by side. */
+	if (!s->f->guide)
+		saturation_spend(s, reach_middle(&s->reach, s->f->counts, s->priority));
 	saturation_places(s);
 	return model_decide(s->f, models[s->level], order, &hints, &steps, &result->core);
 }
@@ -713,7 +716,7 @@ enum level_answer saturate(const struct facts *f, enum cycle_order order,
 		answer = LEVEL_HOLDS;
 	} else {
 		answer = ask_model(&s, order, result);
-		/* What PL-2L forces is not all found: orders without a contradiction prove nothing. */
+		/* PL-2L forces more than is found: orders without a contradiction prove nothing. */
 		if (answer == LEVEL_UNDECIDED && level != SATURATE_PL_2L &&
 			saturation_decide(&s, result->commits))
 			answer = LEVEL_HOLDS;

@@ -71,11 +71,14 @@ static struct reach_edges edges_of(const struct dag *d)
 	return (struct reach_edges){&d->all, d->head, d->out, d->order};
 }
 
-/* Every pair, by a search from every node. */
+/* Every pair, by a search from every node, and what the pairs add up to. */
 static void compare(const struct dag *d, const struct reach *r)
 {
 	static uint8_t seen[NODES_MAX];
+	static uint32_t expected[NODES_MAX], middle[NODES_MAX];
 
+	for (uint32_t n = 0; n < d->nodes; n++)
+		expected[n] = d->nodes;
 	for (uint32_t root = 0; root < d->nodes; root++) {
 		memset(seen, 0, d->nodes);
 		seen[root] = 1;
@@ -86,7 +89,14 @@ static void compare(const struct dag *d, const struct reach *r)
 		for (uint32_t n = 0; n < d->nodes; n++)
 			ck_assert_msg(reach_before(r, root, n) == (seen[n] && n != root),
 				"%u before %u", root, n);
+		for (uint32_t n = root + 1; n < d->nodes; n++) {
+			expected[root] -= seen[n];
+			expected[n] += seen[n];
+		}
 	}
+	reach_middle(r, d->counts, middle);
+	for (uint32_t n = 0; n < d->nodes; n++)
+		ck_assert_uint_eq(middle[n], expected[n]);
 }
 
 /* A random order, its table, more edges, the table again.  True: the table was one of bits. */
