@@ -21,6 +21,7 @@
 enum {
 	EXAMPLES_DEFAULT = 5,
 	CHOICES_A_STEP = 250, /* by default some fifteen seconds */
+	QUESTION_SCALE_MAX = 8, /* an edge takes some 60 bytes */
 	SATURATION_SHARE = 2, /* of the solver's steps, for each of the four levels of saturation */
 };
 /* Literals and edges the solver looks at, all levels together: some five seconds, and more for a
@@ -978,6 +979,7 @@ void values_judge(const struct values *v, const struct values_options *options, 
 	j.realtime = (v->has_real_time || v->stamps) && !options->no_realtime;
 	meter_things(options->meter, "matching reads with writes", 0, 0);
 	facts_find(&j.facts, v, options->any_initial);
+	j.facts.scale = j.scale < QUESTION_SCALE_MAX ? j.scale : QUESTION_SCALE_MAX;
 	if (options->level)
 		narrow(&j, options->level);
 	report_anomalies(&j.facts, examples, out);
@@ -996,7 +998,7 @@ void values_judge(const struct values *v, const struct values_options *options, 
 	out->decided += j.facts.reads;
 	report_reasons(&j);
 	verdict_undecided(
-		out, "too large for the solver, or equal elements of a list", j.too_large);
+		out, "too large for the solver (--budget), or equal elements of a list", j.too_large);
 	verdict_undecided(out, "result of a read not known", v->counts.reads_unknown);
 	verdict_undecided(out, "no transaction is known to have committed",
 		values_any_committed(v) ? 0 : v->txn_count);

@@ -712,6 +712,7 @@ void facts_find(struct facts *f, const struct values *v, bool any_initial)
 	memset(f, 0, sizeof(*f));
 	f->v = v;
 	f->any_initial = any_initial;
+	f->scale = 1;
 	f->counts = mem_zero(v->txn_count, 1);
 	f->state = mem_zero(v->item_count, 1);
 	f->writer = none_array(v->item_count);

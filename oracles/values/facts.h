@@ -78,6 +78,7 @@ struct facts {
 	uint32_t *list_end;     /* by key: items of its list that all reads agree on */
 	uint32_t *position;     /* by item: place in its key's list; NONE */
 	struct anomalies anomalies[ANOMALY_CLASS_COUNT];
+	uint64_t scale;  /* how many times as large as by default a question to the solver may be */
 	uint32_t *guide; /* by transaction: its commit's place in some execution with snapshots that
 			    explains every read; NULL: none is known */
 	uint64_t reads, reads_ambiguous;

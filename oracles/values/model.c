@@ -589,7 +589,7 @@ static enum solver_answer ask(const struct facts *f, enum model_level level, enu
 	for (uint32_t k = 0; k < m.v->key_count; k++)
 		m.incomplete |= is_list(m.v, k) && (m.v->keys[k].flags & VALUES_KEY_REGISTER);
 	model_open(&m);
-	if (size_of(&m) <= MODEL_PLACES_MAX) {
+	if (size_of(&m) <= model_places_max(&m)) {
 		make_solver(&m);
 		fill_solver(&m);
 		if (!m.incomplete)

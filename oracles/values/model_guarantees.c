@@ -174,7 +174,7 @@ void model_guarantees(struct model *m)
 		session_events(m, s, &e);
 		for (size_t b = 0; b < e.count; b++) {
 			for (size_t a = b; a-- > 0 && e.at[a].key == e.at[b].key;) {
-				if (++e.pairs > PAIRS_MAX) {
+				if (++e.pairs > PAIRS_MAX * m->f->scale) {
 					m->incomplete = true;
 					break;
 				}

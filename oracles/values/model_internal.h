@@ -10,7 +10,7 @@
 
 enum {
 	TRUE_LITERAL = 0,
-	MODEL_PLACES_MAX = 24 * 1000 * 1000, /* edges and clauses; more is not tried */
+	MODEL_PLACES_MAX = 24 * 1000 * 1000, /* edges and clauses; more is not tried (--budget) */
 };
 
 #define INITIAL_STATE (VALUES_NONE - 1)
@@ -124,6 +124,12 @@ struct item_writes {
 
 struct item_writes model_item_writes(const struct model *m, uint32_t item);
 uint32_t model_next_write(struct item_writes *w);
+
+/* Edges and clauses of a question; more is not tried. */
+static inline uint64_t model_places_max(const struct model *m)
+{
+	return MODEL_PLACES_MAX * m->f->scale;
+}
 
 /* Is the transaction part of the question? */
 static inline bool inside(const struct model *m, uint32_t t)

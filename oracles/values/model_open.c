@@ -234,7 +234,7 @@ static bool unmatched_read(struct model *m, uint32_t i, uint32_t key, struct rea
 		add_candidate(m, op->txn);
 	}
 	r->count = (uint32_t)m->candidate_count - r->first;
-	m->incomplete |= m->candidate_count > MODEL_PLACES_MAX;
+	m->incomplete |= m->candidate_count > model_places_max(m);
 	return true;
 }
 

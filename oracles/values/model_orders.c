@@ -185,7 +185,7 @@ static uint64_t classify_by_chain(struct model *m)
 		for (uint32_t a = m->writer_head[k]; a < m->writer_head[k + 1]; a++) {
 			m->open_head[a] = (uint32_t)m->open_count;
 			find_open_pairs(m, k, a);
-			if (m->open_count > 2 * (size_t)MODEL_PLACES_MAX)
+			if (m->open_count > 2 * model_places_max(m))
 				return UINT64_MAX;
 		}
 	}
@@ -295,7 +295,7 @@ uint64_t model_classify_pairs(struct model *m)
 		m->pair_base[k] = total;
 		total += count * (count - (count > 0)) / 2;
 	}
-	if (total > PAIRS_MAX) {
+	if (total > PAIRS_MAX * m->f->scale) {
 		free(open);
 		return UINT64_MAX;
 	}
