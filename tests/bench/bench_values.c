@@ -390,7 +390,8 @@ static void hard(void)
 		{30000, "reads=10", 15, 500}, {30000, "reads=50,sessions=1000,snapshots=1", 60, 500},
 		{30000, "reads=50,zipf=1,snapshots=1", 60, 500},
 		{30000, "reads=30,snapshots=1", 60, 500}, {30000, "reads=50,keys=100", 60, 500},
-		{30000, "reads=50,zipf=1", 60, 500}, {100000, "reads=50", 60, 500},
+		{30000, "reads=50,zipf=1", 60, 500}, {10000, "reads=50,sessions=1000", 15, 360},
+		{30000, "reads=50,sessions=1000", 60, 500}, {100000, "reads=50", 60, 500},
 		{100000, "reads=30", 60, 500}};
 	static const char path[] = "bench-history.txt";
 
