@@ -18,7 +18,7 @@ class Office(Workload):
     """Each method whose name begins with `do_` is a transaction, or part of one."""
 
     name = database = "office"
-    undecided_max = 0.1  # some of what it does is not modelled
+    undecided_max = 0.6  # one CALL at READ COMMITTED beside commits can leave all that follows open
     code_is_right = False  # at READ UNCOMMITTED, too
     # Duplicates, foreign keys, CHECKs, values that do not fit, NULLs, subqueries of several rows: what a client has to expect.
     passed = RETRY + (1062, 1451, 1452, 4025, 3819, 1264, 1048, 1242, 1406, 1644, 1365, 3572)

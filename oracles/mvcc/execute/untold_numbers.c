@@ -22,6 +22,7 @@
 #include "mvcc/read/compare_answer.h"
 #include "mvcc/search/search.h"
 #include "mvcc/solver.h"
+#include "server/errors.h"
 
 #define HASH_FACTOR UINT64_C(0x9e3779b97f4a7c15)
 
@@ -83,6 +84,15 @@ static uint64_t number_in(const struct eval_value *v)
 	return v->kind == EVAL_UINT || (v->kind == EVAL_INT && v->i > 0) ? v->u : 0;
 }
 
+static bool names_table(const struct plan *plan, uint32_t table)
+{
+	for (uint32_t t = 0; t < plan->table_count; t++) {
+		if (plan->tables[t] == table)
+			return true;
+	}
+	return plan->stmt && plan->stmt->kind == SQL_STMT_DROP_DATABASE;
+}
+
 static bool writes_table(const struct plan *plan, uint32_t table)
 {
 	for (uint32_t t = 0; t < plan->table_count; t++) {
@@ -125,7 +135,9 @@ static void look_at_write(struct untold_numbers *u, struct mvcc *m, uint32_t tab
 	const struct plan *plan = m->runs[stmt].plan;
 	const struct record_stmt *r = &m->schedule->stmts[stmt].in->record;
 
-	if (writes_anywhere(m, plan) || plan->redefines) {
+	if (r->error == ER_PARSE_ERROR)
+		return;
+	if (writes_anywhere(m, plan) || (plan->redefines && names_table(plan, table))) {
 		u->given = u->loses = u->changes = true;
 		return;
 	}
