@@ -167,16 +167,23 @@ static void look_at_write(struct untold_numbers *u, struct mvcc *m, uint32_t tab
 static void look_at_answer(struct untold_numbers *u, const struct mvcc *m, uint32_t table, uint32_t stmt, struct value *values)
 {
 	const struct plan *plan = m->runs[stmt].plan;
+	const struct eval_table *def = m->store.tables[table].def;
+	uint32_t columns[COLUMNS_MAX], at = 0;
 	const struct execution_rows *rows;
 
-	if (!plan->query || !plan->key_at || plan->table_count != 1 || plan->tables[0] != table)
+	if (!plan->query || plan->table_count != 1 || plan->tables[0] != table || plan->stmt->kind != SQL_STMT_SELECT ||
+		plan->stmt->u.query->kind != SQL_QUERY_SELECT || plan->stmt->u.query->u.select.group)
 		return;
 	rows = schedule_result(m->schedule, &m->schedule->stmts[stmt]);
 	for (size_t i = 0; rows && i < rows->count; i++) {
 		size_t width = execution_row(rows->rows[i], values, COLUMNS_MAX);
 
-		if (width != SIZE_MAX && plan->key_at <= width && values[plan->key_at - 1].type == VALUE_UINT)
-			add_seen(u, values[plan->key_at - 1].u, NULL);
+		if (width == SIZE_MAX || width > COLUMNS_MAX || (!i && !answer_columns(plan, def, columns, (uint32_t)width)))
+			return;
+		while (!i && at < width && columns[at] != u->column)
+			at++;
+		if (at < width && values[at].type == VALUE_UINT)
+			add_seen(u, values[at].u, NULL);
 	}
 }
 
@@ -312,7 +319,8 @@ struct asked {
 	const struct untold *self;
 	const struct eval_rows *rows;
 	uint64_t step;
-	bool aborted; /* its transaction ends so: none of its rows is there at the end */
+	bool aborted; /* its transaction ends so: none of its rows is there at the end, */
+	bool kept;    /* ... or all are */
 	struct eval_value *key; /* room for a row */
 };
 
@@ -330,7 +338,7 @@ static bool is_free(struct asked *a, size_t i)
 {
 	const struct seen *s = &a->u->seen[i];
 
-	return s->number > a->self->low && s->number < a->self->high && !s->taken && !(a->aborted && s->row) &&
+	return s->number > a->self->low && s->number < a->self->high && !s->taken && !(a->aborted && s->row) && !(a->kept && !s->row) &&
 	       !is_taken(a, s->number);
 }
 
@@ -412,6 +420,7 @@ struct found {
 	uint32_t same_count;
 	uint64_t free_count;
 	bool first_fits; /* the smallest that is free is one of them */
+	bool all_final;  /* all are among the final rows */
 	bool later;      /* others may be given them later */
 	bool cut;        /* not all are among the ways */
 };
@@ -456,6 +465,7 @@ static void find_ways(struct asked *a, struct found *f)
 			continue;
 		}
 		looked++;
+		f->all_final = (f->all_final || !f->free_count) && u->seen[i].row;
 		f->free_count++;
 		f->later = f->later || may_be_of_later(a, u->seen[i].number);
 		for (size_t r = 0; r < (u->loses ? a->rows->count : 1); r++) {
@@ -485,7 +495,7 @@ static uint64_t certain(const struct asked *a, const struct found *f)
 	if (u->given || a->m->schedule->txns[a->m->now.txn - 1].outcome != TXN_COMMITTED || !f->count)
 		return 0;
 	/* All that is free is its own. */
-	if (!f->later && !f->cut && f->count == 1 && f->free_count == a->rows->count && !others_under_way(a))
+	if (f->all_final && !f->later && !f->cut && f->count == 1 && f->free_count == a->rows->count && !others_under_way(a))
 		return f->ways[0];
 	if (f->first_fits && takes_first(a))
 		return f->ways[0];
@@ -567,7 +577,8 @@ static uint64_t pick(struct asked *a)
 			f.ways[f.count]++;
 		f.count += f.ways[f.count] < a->self->high;
 	}
-	f.cut |= a->u->given || !f.count;
+	/* Joins and the like, which are not looked at here, may show any of them. */
+	f.cut |= a->u->given || unseen || !f.count;
 	/* What is rolled back is seen by its own transaction alone. */
 	taken = a->aborted && !a->u->given && !m->any_dirty ? choose_for(m, m->now.txn, f.count + f.cut) : choose(m, f.count + f.cut);
 	return taken < f.count ? f.ways[taken] : 0;
@@ -619,6 +630,7 @@ uint64_t untold_number(struct mvcc *m, const struct plan *plan, const struct eva
 	if (!a.self)
 		return 0;
 	a.aborted = m->schedule->txns[m->now.txn - 1].outcome == TXN_ABORTED;
+	a.kept = m->schedule->txns[m->now.txn - 1].outcome == TXN_COMMITTED && a.u->finals && !a.u->loses;
 	a.key = arena_alloc(&m->scratch, table->def->column_count * sizeof(*a.key));
 	memcpy(a.key, rows->row[0], table->def->column_count * sizeof(*a.key));
 	first = pick(&a);
