@@ -370,7 +370,11 @@ static void change_one(struct mvcc *m, void *ctx, size_t number, struct write_an
 	if (in->plan->stmt->kind == SQL_STMT_UPDATE) {
 		if (!eval_change_apply(in->plan->change, &m->store.arena, &m->now.env, &m->source, old, &made,
 			    &change.changed, &outcome)) {
-			answer_outcome(m, a, &outcome);
+			/* Whether a column may be NULL is tested after BEFORE triggers, which may give it another value. */
+			if (outcome.status == EVAL_ERROR && outcome.error == ER_BAD_NULL_ERROR && in->plan->firing->before_count)
+				answer_unsupported(a, REASON_TRIGGER_GIVES_DEFAULT);
+			else
+				answer_outcome(m, a, &outcome);
 			return;
 		}
 		if (outcome.opaque_change && !row_changes(m, change.changed, &outcome, a))
