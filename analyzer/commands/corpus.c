@@ -86,7 +86,7 @@ static enum exit_status verify(
 	status = print_checks(options, &checks);
 	for (size_t i = 0; i < checks.count; i++)
 		buf_release(&checks.items[i].why);
-	free(checks.items);
+	mem_free(checks.items);
 	corpus_recordings_release(&recordings);
 	corpus_scenarios_release(&scenarios);
 	return status;

@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/files.h"
+#include "base/mem.h"
 #include "commands/output_path.h"
 #include "commands/trace_input.h"
 #include "report/judge_trace.h"
@@ -59,8 +60,8 @@ static bool target_begin(struct target *target, const struct export_tables *o, e
 	if (target->fd >= 0)
 		return true;
 	err_set_errno(err, errno, "cannot write %s", target->beside);
-	free(target->path);
-	free(target->beside);
+	mem_free(target->path);
+	mem_free(target->beside);
 	return false;
 }
 
@@ -84,8 +85,8 @@ static bool target_end(struct target *target, bool whole, struct err *err)
 		if (target->error)
 			err_set_errno(err, target->error, "cannot write %s", target->path);
 	}
-	free(target->path);
-	free(target->beside);
+	mem_free(target->path);
+	mem_free(target->beside);
 	return ok || !target->error;
 }
 

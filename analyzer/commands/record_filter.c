@@ -133,7 +133,7 @@ void filter_free(struct record_filter *filter)
 	map_release(&filter->txns);
 	arena_release(&filter->arena);
 	pattern_free(filter->match);
-	free(filter);
+	mem_free(filter);
 }
 
 /* The word before sql[at], if a dot and perhaps backquotes stand between: "`db`." */

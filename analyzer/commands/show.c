@@ -679,7 +679,7 @@ static void show_release(struct show *show)
 		if (show->sessions[i]) {
 			buf_release(&show->sessions[i]->preview);
 			buf_release(&show->sessions[i]->held);
-			free(show->sessions[i]);
+			mem_free(show->sessions[i]);
 		}
 	}
 	timeline_free(show->timeline);
@@ -689,7 +689,7 @@ static void show_release(struct show *show)
 	buf_release(&show->line);
 	buf_release(&show->more);
 	source_close(&show->source);
-	free(show);
+	mem_free(show);
 }
 
 static enum exit_status show_run(const struct command *command, int argc, char **argv)
@@ -709,7 +709,7 @@ static enum exit_status show_run(const struct command *command, int argc, char *
 	show->options = &options;
 	if (!source_open(&show->source, args[0], options.salvage, true, options.output.progress,
 		    true, &status)) {
-		free(show);
+		mem_free(show);
 		return status;
 	}
 	if (options.cluster) {

@@ -248,7 +248,7 @@ static void levels_text(struct buf *out, const struct execution *e)
 		buf_add_char(out, ' ');
 		add_levels(out, levels[i], true);
 	}
-	free(levels);
+	mem_free(levels);
 }
 
 static void side_text(struct buf *out, const struct differential *d, const char *path, int side)

@@ -79,7 +79,7 @@ void table_end(struct table *table, struct buf *out)
 		else if (table->align[column] == 'l')
 			text_add_blanks(out, blanks);
 	}
-	free(table->cells);
+	mem_free(table->cells);
 	arena_release(&table->arena);
 	buf_release(&table->scratch);
 }

@@ -52,7 +52,7 @@ void corpus_scenarios_release(struct corpus_scenarios *s)
 {
 	for (size_t i = 0; i < s->count; i++)
 		scenario_release(&s->entries[i].scenario);
-	free(s->entries);
+	mem_free(s->entries);
 	file_list_release(&s->files);
 	*s = (struct corpus_scenarios){0};
 }
@@ -146,7 +146,7 @@ void corpus_recordings_release(struct corpus_recordings *r)
 {
 	for (size_t i = 0; i < r->count; i++)
 		recording_release(&r->items[i]);
-	free(r->items);
+	mem_free(r->items);
 	file_list_release(&r->files);
 	*r = (struct corpus_recordings){0};
 }
@@ -368,7 +368,7 @@ bool corpus_compare(struct corpus_comparison *out, struct corpus_recordings *old
 
 void corpus_comparison_release(struct corpus_comparison *c)
 {
-	free(c->pairs);
+	mem_free(c->pairs);
 	arena_release(&c->arena);
 	*c = (struct corpus_comparison){.arena = ARENA_INIT};
 }

@@ -74,6 +74,6 @@ uint64_t histogram_quantile(const struct histogram *histogram, double q)
 
 void histogram_release(struct histogram *histogram)
 {
-	free(histogram->buckets);
+	mem_free(histogram->buckets);
 	*histogram = (struct histogram){0, 0, 0, 0, NULL};
 }

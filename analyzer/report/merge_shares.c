@@ -395,9 +395,9 @@ void merged_init(struct merged *m)
 
 void merged_release(struct merged *m)
 {
-	free(m->histories);
-	free(m->seen);
-	free(m->ended);
-	free(m->findings);
+	mem_free(m->histories);
+	mem_free(m->seen);
+	mem_free(m->ended);
+	mem_free(m->findings);
 	arena_release(&m->arena);
 }

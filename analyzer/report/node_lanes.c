@@ -43,10 +43,10 @@ void node_lanes_free(struct node_lanes *lanes)
 {
 	if (!lanes)
 		return;
-	free(lanes->events);
-	free(lanes->parts);
+	mem_free(lanes->events);
+	mem_free(lanes->parts);
 	arena_release(&lanes->arena);
-	free(lanes);
+	mem_free(lanes);
 }
 
 uint32_t node_lanes_count(const struct node_lanes *lanes)
@@ -413,7 +413,7 @@ static void print_states(const struct node_lanes *lanes, uint32_t node, const st
 	add_name(out, lanes->names[node]);
 	buf_add(out, line, s->columns);
 	buf_add_char(out, '\n');
-	free(line);
+	mem_free(line);
 }
 
 /* "|kill n1---|" with as much of its words as there is room for. */
@@ -456,7 +456,7 @@ static void print_bars(const struct node_lanes *lanes, uint32_t node, const stru
 		buf_add(out, rows + row * (s->columns + 1), len < s->columns ? len : s->columns);
 		buf_add_char(out, '\n');
 	}
-	free(rows);
+	mem_free(rows);
 }
 
 static void print_list(const struct node_lanes *lanes, uint64_t anchor_ns, size_t columns, struct buf *out)

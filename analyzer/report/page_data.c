@@ -328,13 +328,13 @@ bool report_data(struct json *json, struct judged *judged, const struct verdict_
 		buf_release(&d->stmts[i].answer);
 	for (size_t i = 0; i < d->initial_count; i++)
 		buf_release(&d->initial[i].values);
-	free(d->stmts);
-	free(d->involved);
-	free(d->has_snapshot);
+	mem_free(d->stmts);
+	mem_free(d->involved);
+	mem_free(d->has_snapshot);
 	map_release(&d->by_number);
 	names_free(d->names);
 	node_lanes_free(d->lanes);
 	arena_release(&d->arena);
-	free(d);
+	mem_free(d);
 	return ok;
 }

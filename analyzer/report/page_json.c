@@ -227,7 +227,7 @@ static void sessions_json(struct json *json, const struct report_facts *d)
 		json_end_object(json);
 	}
 	json_end_object(json);
-	free(told);
+	mem_free(told);
 }
 
 /* What the classes mean that were found. */

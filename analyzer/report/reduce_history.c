@@ -137,7 +137,7 @@ static void grow(struct reducing *r)
 	for (uint32_t i = 0; i < v->op_count; i++)
 		if (v->ops[i].kind == VALUES_READ && written[v->ops[i].value])
 			r->in[v->ops[i].txn] = 1;
-	free(written);
+	mem_free(written);
 	list_part(r);
 }
 
@@ -152,7 +152,7 @@ static void grow_by_keys(struct reducing *r)
 	for (uint32_t i = 0; i < r->v->op_count; i++)
 		if (r->v->ops[i].key != VALUES_NONE && keys[r->v->ops[i].key])
 			r->in[r->v->ops[i].txn] = 1;
-	free(keys);
+	mem_free(keys);
 	list_part(r);
 }
 
@@ -262,11 +262,11 @@ static bool reduce_part(struct reducing *r, struct values *out)
 			.test = test_units, .ctx = &u},
 		kept);
 	ok = values_subset(r->v, u.chosen, choose(&u, kept), r->keep_op, out, r->err);
-	free(kept);
-	free(u.units);
-	free(u.needs);
-	free(u.ops);
-	free(u.chosen);
+	mem_free(kept);
+	mem_free(u.units);
+	mem_free(u.needs);
+	mem_free(u.ops);
+	mem_free(u.chosen);
 	return ok;
 }
 
@@ -322,9 +322,9 @@ bool reduce_history(const struct values *v, const struct reduce_history_options 
 		take_named(&r, finding);
 		find_part(&r);
 		ok = reduce_part(&r, out);
-		free(r.in);
-		free(r.txns);
-		free(r.keep_op);
+		mem_free(r.in);
+		mem_free(r.txns);
+		mem_free(r.keep_op);
 	}
 	verdict_release(&verdict);
 	buf_release(&r.wanted);

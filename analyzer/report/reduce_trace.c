@@ -117,7 +117,7 @@ static void print_identity(const struct finding *f, struct buf *out)
 	for (size_t i = 0; i < count; i++)
 		buf_printf(out, " T%" PRIu64, numbers[i]);
 	buf_printf(out, " %" PRIu32 ".%" PRIu32, f->session, f->number);
-	free(numbers);
+	mem_free(numbers);
 }
 
 static void print_odd(const struct answer_row *rows, uint32_t count, struct buf *out)
@@ -525,7 +525,7 @@ static bool each_record(struct reducing *r, bool (*each)(struct reducing *r, str
 static void forget_tables(struct reducing *r)
 {
 	for (size_t i = 0; i < r->table_count; i++)
-		free(r->tables[i].key);
+		mem_free(r->tables[i].key);
 	r->table_count = 0;
 }
 
@@ -556,8 +556,8 @@ struct units {
 
 static void release_units(struct units *u)
 {
-	free(u->units);
-	free(u->needs);
+	mem_free(u->units);
+	mem_free(u->needs);
 }
 
 static void conditions_of(const struct units *u, const bool *kept, struct slice_conditions *out)
@@ -767,7 +767,7 @@ static bool run_round(struct reducing *r, bool rows, bool *removed)
 	for (size_t i = 0; i < u.count; i++)
 		*removed |= !kept[i];
 	ok = !u.failed && (!rows || end_rows(r));
-	free(kept);
+	mem_free(kept);
 	release_units(&u);
 	return ok;
 }
@@ -805,7 +805,7 @@ static bool copy_base(struct reducing *r)
 	memset(kept, true, u.count + 1);
 	remove(r->trying);
 	ok = write_part(&u, kept, r->trying, words);
-	free(kept);
+	mem_free(kept);
 	release_units(&u);
 	return ok;
 }
@@ -832,14 +832,14 @@ static void release(struct reducing *r)
 	remove(r->best);
 	remove(r->trying);
 	remove(r->rows_of);
-	free(r->best);
-	free(r->trying);
-	free(r->rows_of);
-	free(r->txns);
-	free(r->stmts);
-	free(r->rows);
+	mem_free(r->best);
+	mem_free(r->trying);
+	mem_free(r->rows_of);
+	mem_free(r->txns);
+	mem_free(r->stmts);
+	mem_free(r->rows);
 	forget_tables(r);
-	free(r->tables);
+	mem_free(r->tables);
 	map_release(&r->answered);
 	map_release(&r->txn_at);
 	map_release(&r->known);

@@ -655,11 +655,11 @@ bool slice_trace(const char *path, const char *output, const struct slice_condit
 					    : err_set(err, ERR_EMPTY, "%s: no transaction is as asked for", path);
 	}
 	for (size_t i = 0; i < s.table_count; i++)
-		free((void *)(uintptr_t)s.tables[i].name.ptr);
+		mem_free((void *)(uintptr_t)s.tables[i].name.ptr);
 	for (size_t i = 0; i < s.text_count; i++)
-		free((void *)(uintptr_t)s.texts[i].ptr);
-	free(s.texts);
-	free(s.txns);
+		mem_free((void *)(uintptr_t)s.texts[i].ptr);
+	mem_free(s.texts);
+	mem_free(s.txns);
 	map_release(&s.txn_of);
 	map_release(&s.txn_of_stmt);
 	map_release(&s.prepared);

@@ -86,11 +86,11 @@ void timeline_free(struct timeline *timeline)
 	if (!timeline)
 		return;
 	for (size_t i = 0; i < timeline->count; i++)
-		free(timeline->heap[i]);
-	free(timeline->heap);
+		mem_free(timeline->heap[i]);
+	mem_free(timeline->heap);
 	buf_release(&timeline->scratch);
 	buf_release(&timeline->cell);
-	free(timeline);
+	mem_free(timeline);
 }
 
 size_t timeline_text_max(const struct timeline *timeline)
@@ -423,7 +423,7 @@ static void lay_out(struct timeline *timeline, struct buf *out)
 		}
 		*column = (struct column){event->session, !event->closes};
 	}
-	free(events);
+	mem_free(events);
 	/* The first session of each column stands in the first heading, in order of number. */
 	qsort(first, seen, sizeof(*first), by_session);
 	memcpy(timeline->columns, first, seen * sizeof(*first));
@@ -725,10 +725,10 @@ static void draw_event(struct timeline *timeline, struct buf *out, struct event 
 				SPAN_NONE);
 	}
 	for (size_t i = 0; i < row.attached_count; i++)
-		free(row.attached[i] == event ? NULL : row.attached[i]);
+		mem_free(row.attached[i] == event ? NULL : row.attached[i]);
 	if (row.end != event)
-		free(row.end);
-	free(event);
+		mem_free(row.end);
+	mem_free(event);
 }
 
 void timeline_take(struct timeline *timeline, struct buf *out, bool at_end)

@@ -22,14 +22,14 @@ void names_free(struct names *names)
 	if (!names)
 		return;
 	for (size_t i = 0; i < NAMES_SESSIONS_MAX; i++)
-		free(names->sessions[i]);
+		mem_free(names->sessions[i]);
 	map_release(&names->tables);
 	map_release(&names->prepared);
 	strtab_release(&names->strings);
 	arena_release(&names->prepared_arena);
-	free(names->table);
-	free(names->prepared_text);
-	free(names);
+	mem_free(names->table);
+	mem_free(names->prepared_text);
+	mem_free(names);
 }
 
 static void keep(char *out, size_t size, struct span s)

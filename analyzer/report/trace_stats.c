@@ -26,7 +26,7 @@ struct stats *stats_new(void)
 static void tally_release(struct stats_tally *tally)
 {
 	strtab_release(&tally->names);
-	free(tally->items);
+	mem_free(tally->items);
 }
 
 void stats_free(struct stats *stats)
@@ -48,7 +48,7 @@ void stats_free(struct stats *stats)
 	histogram_release(&stats->stmt.first_byte);
 	histogram_release(&stats->stmt.blocked);
 	histogram_release(&stats->stmt.injected_latency);
-	free(stats);
+	mem_free(stats);
 }
 
 /* ---- tallies ---- */

@@ -160,7 +160,7 @@ void witness_fetch(const struct history *history, struct verdict *verdict)
 		arena_release(&scratch);
 	}
 	stmt_texts_release(&texts);
-	free(steps);
+	mem_free(steps);
 	for (size_t f = 0; f < verdict->finding_count; f++) {
 		settle_variant(&verdict->findings[f], &options);
 		finding_complete(verdict, &verdict->findings[f]);

@@ -81,7 +81,7 @@ void arena_clear(struct arena *arena)
 	for (struct arena_chunk *chunk = keep->older, *older; chunk; chunk = older) {
 		older = chunk->older;
 		arena->total -= sizeof(*chunk) + chunk->size;
-		free(chunk);
+		mem_free(chunk);
 	}
 	keep->older = NULL;
 	arena->next = keep->data;
@@ -91,6 +91,6 @@ void arena_clear(struct arena *arena)
 void arena_release(struct arena *arena)
 {
 	arena_clear(arena);
-	free(arena->chunk);
+	mem_free(arena->chunk);
 	*arena = ARENA_INIT;
 }

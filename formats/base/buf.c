@@ -53,6 +53,6 @@ void buf_printf(struct buf *buf, const char *fmt, ...)
 
 void buf_release(struct buf *buf)
 {
-	free(buf->data);
+	mem_free(buf->data);
 	*buf = BUF_INIT;
 }

@@ -85,8 +85,8 @@ bool files_below(const char *path, const char *suffix, struct file_list *out, st
 void file_list_release(struct file_list *list)
 {
 	for (size_t i = 0; i < list->count; i++)
-		free(list->paths[i]);
-	free(list->paths);
+		mem_free(list->paths[i]);
+	mem_free(list->paths);
 	*list = (struct file_list){0};
 }
 

@@ -26,7 +26,7 @@ static void rehash(struct map *map, size_t capacity)
 			i = (i + 1) & map->mask;
 		map->slots[i] = old[k];
 	}
-	free(old);
+	mem_free(old);
 }
 
 void map_reserve(struct map *map, size_t count)
@@ -59,6 +59,6 @@ uint32_t *map_at(struct map *map, uint64_t key)
 
 void map_release(struct map *map)
 {
-	free(map->slots);
+	mem_free(map->slots);
 	*map = MAP_INIT;
 }

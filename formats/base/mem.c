@@ -95,6 +95,11 @@ void *mem_zero(size_t count, size_t size)
 	return ptr;
 }
 
+void mem_free(void *ptr)
+{
+	free(ptr);
+}
+
 static void *realloc_small(void *ptr, size_t count, size_t size)
 {
 	void *fresh = reallocarray(ptr, count ? count : 1, size ? size : 1);

@@ -28,6 +28,8 @@ void *mem_realloc(void *ptr, size_t count, size_t size) MUST_CHECK;
  * back, where they are whole, so that others can have them before the array is freed.  Returns how
  * many bytes are gone; call it again with `from` set to that.  Contents are lost. */
 size_t mem_discard(void *ptr, size_t from, size_t used) MUST_CHECK;
+/* What any of these, or malloc(), has given; NULL: nothing. */
+void mem_free(void *ptr);
 char *mem_strdup(const char *s) __attribute__((malloc, returns_nonnull));
 void *mem_dup(const void *ptr, size_t len) __attribute__((malloc));
 /* Overwrites a secret in a way the compiler keeps. */

@@ -288,9 +288,9 @@ void option_files_release(struct option_files *files)
 {
 	for (size_t i = 0; i < files->value_count; i++) {
 		mem_wipe(files->values[i], strlen(files->values[i]));
-		free(files->values[i]);
+		mem_free(files->values[i]);
 	}
-	free(files->values);
+	mem_free(files->values);
 	buf_release(&files->set);
 	buf_release(&files->warnings);
 	*files = (struct option_files){.values = NULL};

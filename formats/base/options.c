@@ -151,7 +151,7 @@ void options_forget_secrets(void)
 		char *secret = secrets[--secret_count];
 
 		mem_wipe(secret, strlen(secret));
-		free(secret);
+		mem_free(secret);
 	}
 }
 
@@ -360,7 +360,7 @@ enum options_result options_parse(const struct option_def *table, void *target, 
 			result = OPTIONS_ERROR;
 	}
 	*first = optind;
-	free(tables);
+	mem_free(tables);
 	return result;
 }
 

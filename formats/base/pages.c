@@ -82,7 +82,7 @@ struct pages *pages_begin(void)
 	if (pthread_create(&pages->thread, NULL, pages_run, pages) != 0) {
 		pthread_cond_destroy(&pages->changed);
 		pthread_mutex_destroy(&pages->mutex);
-		free(pages);
+		mem_free(pages);
 		return NULL;
 	}
 	pthread_setname_np(pages->thread, "pages");
@@ -126,5 +126,5 @@ void pages_end(struct pages *pages)
 	pthread_join(pages->thread, NULL);
 	pthread_cond_destroy(&pages->changed);
 	pthread_mutex_destroy(&pages->mutex);
-	free(pages);
+	mem_free(pages);
 }

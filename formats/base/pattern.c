@@ -62,7 +62,7 @@ void pattern_free(struct pattern *pattern)
 	pcre2_match_data_free(pattern->data);
 	pcre2_match_context_free(pattern->context);
 	pcre2_jit_stack_free(pattern->stack);
-	free(pattern);
+	mem_free(pattern);
 }
 
 bool pattern_matches(struct pattern *pattern, struct span s)

@@ -9,7 +9,7 @@
 
 static void rehash(struct strtab *tab, size_t capacity)
 {
-	free(tab->slots);
+	mem_free(tab->slots);
 	tab->slots = mem_realloc(NULL, capacity, sizeof(*tab->slots));
 	tab->mask = capacity - 1;
 	memset(tab->slots, 0xff, capacity * sizeof(*tab->slots));
@@ -77,8 +77,8 @@ uint32_t strtab_find(const struct strtab *tab, struct span s)
 
 void strtab_release(struct strtab *tab)
 {
-	free(tab->strings);
-	free(tab->slots);
+	mem_free(tab->strings);
+	mem_free(tab->slots);
 	arena_release(&tab->arena);
 	*tab = STRTAB_INIT;
 }

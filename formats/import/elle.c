@@ -691,7 +691,7 @@ static bool read_all(struct window *in, struct values_builder *b, bool json, str
 	b->v.has_sessions = true;
 	for (size_t i = 0; i < e.pending_count; i++)
 		buf_release(&e.pending[i].text);
-	free(e.pending);
+	mem_free(e.pending);
 	return ok;
 }
 

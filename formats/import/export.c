@@ -248,7 +248,7 @@ static bool export_elle(struct writer *w)
 		edn_init(w);
 	for (size_t i = 0; i < count && ok; i++)
 		ok = edn_event(w, &events[i], (uint32_t)i);
-	free(events);
+	mem_free(events);
 	return ok;
 }
 

@@ -143,7 +143,7 @@ bool import_detect_directory(const char *path, enum import_format *format)
 			     list_files(path, formats[i].prefix, &numbers, &count, NULL);
 
 		if (found) {
-			free(numbers);
+			mem_free(numbers);
 			*format = (enum import_format)i;
 			return true;
 		}
@@ -165,7 +165,7 @@ static bool read_directory(const struct format *format, const char *path, const 
 		ok = read_file(format, name.data, meter, b, numbers[i], err);
 	}
 	buf_release(&name);
-	free(numbers);
+	mem_free(numbers);
 	return ok;
 }
 

@@ -44,7 +44,7 @@ void window_close(struct window *in)
 {
 	if (in->fd >= 0)
 		close(in->fd);
-	free(in->data);
+	mem_free(in->data);
 	memset(in, 0, sizeof(*in));
 	in->fd = -1;
 }

@@ -86,7 +86,7 @@ void constants_list(const struct script *script, struct constants *out)
 
 void constants_release(struct constants *constants)
 {
-	free(constants->items);
+	mem_free(constants->items);
 }
 
 struct changing {

@@ -277,12 +277,12 @@ bool ddmin_run(const struct ddmin *d, bool *kept)
 	if (!d->no_singles)
 		remove_singles(&s);
 	for (size_t i = 0; i < DDMIN_WIDTH_MAX; i++)
-		free(s.slots[i]);
-	free(s.list);
-	free(s.stack);
-	free(s.several);
-	free(s.first_user);
-	free(s.next_user);
+		mem_free(s.slots[i]);
+	mem_free(s.list);
+	mem_free(s.stack);
+	mem_free(s.several);
+	mem_free(s.first_user);
+	mem_free(s.next_user);
 	map_release(&s.lost);
 	return !s.stopped;
 }

@@ -274,7 +274,7 @@ void edits_list(struct script *script, struct edits *out)
 
 void edits_release(struct edits *edits)
 {
-	free(edits->items);
+	mem_free(edits->items);
 }
 
 /* ---- columns ---- */

@@ -222,6 +222,6 @@ void names_apply(struct script *script, const bool *kept)
 	}
 	if (!kept[NAMES_SESSIONS])
 		name_sessions(script);
-	free(n.tables.items);
-	free(n.columns.items);
+	mem_free(n.tables.items);
+	mem_free(n.columns.items);
 }

@@ -81,8 +81,8 @@ static void lower_begins(const struct scenario *s, size_t *order)
 	for (uint32_t session = 0; session < s->session_count; session++)
 		if (waits[session])
 			order[filled++] = begins[session];
-	free(waits);
-	free(begins);
+	mem_free(waits);
+	mem_free(begins);
 }
 
 /* Which way the number stands for; false: none. */
@@ -108,7 +108,7 @@ static bool choose_order(const struct scenario *s, size_t number, size_t *order)
 				move_block(blocks, count, up ? i : before, up ? before : i, order);
 		}
 	}
-	free(blocks);
+	mem_free(blocks);
 	return found;
 }
 
@@ -125,7 +125,7 @@ static bool build(const struct scenario *s, const size_t *order, struct scenario
 	for (size_t i = 0; i < script.schedule_count; i++)
 		script.stmts[script.setup_count + i] = stmts[order[i]];
 	ok = script_build(&script, out, err);
-	free(stmts);
+	mem_free(stmts);
 	script_release(&script);
 	return ok;
 }
@@ -135,6 +135,6 @@ bool order_candidate(const struct scenario *s, size_t number, struct scenario *o
 	size_t *order = mem_zero(s->schedule.count + 1, sizeof(*order));
 	bool ok = choose_order(s, number, order) && build(s, order, out, err);
 
-	free(order);
+	mem_free(order);
 	return ok;
 }

@@ -317,16 +317,16 @@ void parts_open(struct parts *out, const struct scenario *scenario, const struct
 	take_final(&t);
 	take_setup(&t);
 	script_release(&t.script);
-	free(t.tables);
-	free(t.values);
+	mem_free(t.tables);
+	mem_free(t.values);
 }
 
 void parts_release(struct parts *parts)
 {
-	free(parts->units);
-	free(parts->needs);
-	free(parts->unit_of);
-	free(parts->rows_of);
+	mem_free(parts->units);
+	mem_free(parts->needs);
+	mem_free(parts->unit_of);
+	mem_free(parts->rows_of);
 }
 
 /* ---- back ---- */

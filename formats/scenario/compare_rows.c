@@ -56,8 +56,8 @@ static bool all_assigned(struct fit *f)
 		memset(f->tried, 0, f->count * sizeof(*f->tried));
 		ok = assign(f, e);
 	}
-	free(f->owner);
-	free(f->tried);
+	mem_free(f->owner);
+	mem_free(f->tried);
 	return ok;
 }
 

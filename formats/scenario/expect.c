@@ -379,8 +379,8 @@ struct scenario_expect expect_builder_finish(struct expect_builder *b, struct ar
 
 void expect_builder_release(struct expect_builder *b)
 {
-	free(b->rows);
-	free(b->values);
+	mem_free(b->rows);
+	mem_free(b->values);
 	*b = (struct expect_builder){0};
 }
 

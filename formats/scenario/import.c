@@ -300,9 +300,9 @@ static void place_schedule(struct importer *in, const struct case_reader *c)
 
 		in->s->schedule.stmts[i].place = places[first[session] + turn[session]++];
 	}
-	free(turn);
-	free(places);
-	free(first);
+	mem_free(turn);
+	mem_free(places);
+	mem_free(first);
 }
 
 /* What stands after the last case becomes `# note:` lines. */
@@ -328,8 +328,8 @@ static bool import_case(struct importer *in)
 
 		if (ok)
 			place_schedule(in, &c);
-		free(c.stmts);
-		free(c.txns);
+		mem_free(c.stmts);
+		mem_free(c.txns);
 		if (!ok)
 			return false;
 		back = in->at;

@@ -260,6 +260,6 @@ bool scenario_import_log(struct scenario *s, struct span text, bool rqg, struct 
 		ok = add_entry(s, &log.entries[i], i < setup, err);
 	if (!ok)
 		(void)shift_error(err, (size_t)((const char *)log.entries[i - 1].sql.ptr - (const char *)text.ptr));
-	free(log.entries);
+	mem_free(log.entries);
 	return ok;
 }

@@ -387,7 +387,7 @@ bool scenario_parse(struct scenario *out, struct span text, const char *name, st
 	if (text.len >= 3 && memcmp(text.ptr, "\xEF\xBB\xBF", 3) == 0)
 		p.start = p.at = 3; /* the byte order mark of editors that add one */
 	ok = text_is_sane(text, p.err) && read_header(&p) && read_body(&p) && add_header(&p);
-	free(p.header);
+	mem_free(p.header);
 	expect_builder_release(&p.expect);
 	if (!ok) {
 		scenario_release(out);

@@ -112,12 +112,12 @@ void scenario_init(struct scenario *s)
 void scenario_release(struct scenario *s)
 {
 	arena_release(&s->arena);
-	free(s->meta);
-	free(s->sessions);
-	free(s->setup.stmts);
-	free(s->schedule.stmts);
-	free(s->final.stmts);
-	free(s->verdicts);
+	mem_free(s->meta);
+	mem_free(s->sessions);
+	mem_free(s->setup.stmts);
+	mem_free(s->schedule.stmts);
+	mem_free(s->final.stmts);
+	mem_free(s->verdicts);
 	scenario_init(s);
 }
 
@@ -125,7 +125,7 @@ void scenario_list_release(struct scenario_list *list)
 {
 	for (size_t i = 0; i < list->count; i++)
 		scenario_release(&list->scenarios[i]);
-	free(list->scenarios);
+	mem_free(list->scenarios);
 	*list = (struct scenario_list){0};
 }
 

@@ -764,7 +764,7 @@ static void put_chain(struct printer *p, const struct sql_expr *top, enum level 
 
 			memcpy(more, stack, count * sizeof(*more));
 			if (stack != fixed)
-				free(stack);
+				mem_free(stack);
 			stack = more;
 			capacity *= 2;
 		}
@@ -783,7 +783,7 @@ static void put_chain(struct printer *p, const struct sql_expr *top, enum level 
 			put(p, ")");
 	}
 	if (stack != fixed)
-		free(stack);
+		mem_free(stack);
 }
 
 static void put_level(struct printer *p, const struct sql_expr *e, enum level least)

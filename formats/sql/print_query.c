@@ -250,7 +250,7 @@ static void put_join(struct printer *p, const struct sql_table_ref *top)
 
 			memcpy(more, stack, count * sizeof(*more));
 			if (stack != fixed)
-				free(stack);
+				mem_free(stack);
 			stack = more;
 			capacity *= 2;
 		}
@@ -267,7 +267,7 @@ static void put_join(struct printer *p, const struct sql_table_ref *top)
 			put(p, ")");
 	}
 	if (stack != fixed)
-		free(stack);
+		mem_free(stack);
 }
 
 static void put_table_ref(struct printer *p, const struct sql_table_ref *ref)
@@ -443,7 +443,7 @@ static void put_set_op(struct printer *p, const struct sql_query *top)
 
 			memcpy(more, stack, count * sizeof(*more));
 			if (stack != fixed)
-				free(stack);
+				mem_free(stack);
 			stack = more;
 			capacity *= 2;
 		}
@@ -467,7 +467,7 @@ static void put_set_op(struct printer *p, const struct sql_query *top)
 		put(p, p->explicit ? ")" : "");
 	}
 	if (stack != fixed)
-		free(stack);
+		mem_free(stack);
 }
 
 void put_query(struct printer *p, const struct sql_query *q)

@@ -30,7 +30,7 @@ static void spine_push(struct spine *s, const void *node)
 
 		memcpy(more, s->nodes, s->count * sizeof(*more));
 		if (s->nodes != s->fixed)
-			free(s->nodes);
+			mem_free(s->nodes);
 		s->nodes = more;
 		s->capacity *= 2;
 	}
@@ -40,7 +40,7 @@ static void spine_push(struct spine *s, const void *node)
 static void spine_release(struct spine *s)
 {
 	if (s->nodes != s->fixed)
-		free(s->nodes);
+		mem_free(s->nodes);
 }
 
 static void walk_expr(const struct sql_visitor *v, const struct sql_expr *e);

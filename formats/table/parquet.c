@@ -168,11 +168,11 @@ void parquet_free(struct parquet *p)
 		buf_release(&p->chunks[i].levels);
 	}
 	for (size_t i = 0; i < p->group_count; i++)
-		free(p->groups[i].places);
-	free(p->groups);
-	free(p->chunks);
+		mem_free(p->groups[i].places);
+	mem_free(p->groups);
+	mem_free(p->chunks);
 	ZSTD_freeCCtx(p->zstd);
-	free(p);
+	mem_free(p);
 }
 
 static void put_le(struct buf *out, uint64_t n, unsigned bytes)

@@ -167,5 +167,5 @@ void table_out_free(struct table_out *out)
 	if (out->parquet)
 		parquet_free(out->parquet);
 	buf_release(&out->bytes);
-	free(out);
+	mem_free(out);
 }

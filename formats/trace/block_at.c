@@ -68,11 +68,11 @@ void trace_blocks_close(struct trace_blocks *blocks)
 	}
 	for (size_t i = 0; i < SLOTS; i++)
 		buf_release(&blocks->slots[i].bytes);
-	free(blocks->fds);
+	mem_free(blocks->fds);
 	input_release(&blocks->input);
 	ZSTD_freeDCtx(blocks->zstd);
 	buf_release(&blocks->frame);
-	free(blocks);
+	mem_free(blocks);
 }
 
 /* False, with errno; 0: the file has ended. */

@@ -24,7 +24,7 @@ static void block_reset(struct block *block, uint32_t producer)
 void block_free(struct block *block)
 {
 	buf_release(&block->body);
-	free(block);
+	mem_free(block);
 }
 
 struct block *block_take_locked(struct trace_writer *writer, uint32_t producer)

@@ -27,14 +27,14 @@ static void unlink_entry(struct context *context, struct context_entry *entry)
 	else
 		context->last = entry->prev;
 	context->count--;
-	free(entry);
+	mem_free(entry);
 }
 
 static void grow(struct context *context)
 {
 	size_t capacity = context->buckets ? 2 * (context->mask + 1) : 64;
 
-	free(context->buckets);
+	mem_free(context->buckets);
 	context->buckets = mem_zero(capacity, sizeof(*context->buckets));
 	context->mask = capacity - 1;
 	for (struct context_entry *e = context->first; e; e = e->next) {
@@ -124,6 +124,6 @@ void context_release(struct context *context)
 {
 	while (context->first)
 		unlink_entry(context, context->first);
-	free(context->buckets);
+	mem_free(context->buckets);
 	*context = CONTEXT_INIT;
 }

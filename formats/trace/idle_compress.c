@@ -93,7 +93,7 @@ struct idle_compress *idle_compress_begin(int level, struct err *err)
 		return c;
 	err_set_errno(err, errnum, "cannot start the trace's compression");
 	ZSTD_freeCCtx(c->zstd);
-	free(c);
+	mem_free(c);
 	return NULL;
 }
 
@@ -112,7 +112,7 @@ void idle_compress_end(struct idle_compress *c)
 	ZSTD_freeCCtx(c->zstd);
 	buf_release(&c->in);
 	buf_release(&c->out);
-	free(c);
+	mem_free(c);
 }
 
 bool idle_compress(struct idle_compress *c, struct span body, size_t room, uint64_t deadline_ns,

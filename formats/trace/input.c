@@ -87,7 +87,7 @@ bool input_select(struct input *input, size_t index, struct err *err)
 	input->eof = false;
 	/* One huge block must not keep its memory for the rest of the trace. */
 	if (input->data_capacity > 8 * READ_SIZE) {
-		free(input->data);
+		mem_free(input->data);
 		input->data = NULL;
 		input->data_capacity = 0;
 	}
@@ -105,11 +105,11 @@ void input_release(struct input *input)
 	if (input->fd > STDIN_FILENO)
 		close(input->fd);
 	for (size_t i = 0; i < input->count; i++) {
-		free(input->segments[i].path);
-		free(input->segments[i].name);
+		mem_free(input->segments[i].path);
+		mem_free(input->segments[i].name);
 	}
-	free(input->segments);
-	free(input->data);
+	mem_free(input->segments);
+	mem_free(input->data);
 	memset(input, 0, sizeof(*input));
 	input->fd = -1;
 }
@@ -198,7 +198,7 @@ static bool list_directory(struct input *input, const char *path, struct err *er
 			segment->number = number_in_name(entry->d_name);
 			peek_header(segment);
 		}
-		free(file);
+		mem_free(file);
 		if (input->count > SEGMENTS_MAX)
 			ok = err_set(err, ERR_LIMIT, "%s holds more than %d segments", path,
 				SEGMENTS_MAX);

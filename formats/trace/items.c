@@ -252,7 +252,7 @@ static void held_drop(struct trace_reader *reader, struct held *held)
 	reader->held_bytes -= held->bytes.len + HELD_OVERHEAD;
 	if (reader->held_free_count >= HELD_FREE_MAX || held->bytes.capacity > 1024 * 1024) {
 		buf_release(&held->bytes);
-		free(held);
+		mem_free(held);
 		return;
 	}
 	held->next = reader->held_free;
@@ -465,13 +465,13 @@ void reader_release_items(struct trace_reader *reader)
 		while ((held = reader->streams[i].first)) {
 			reader->streams[i].first = held->next;
 			buf_release(&held->bytes);
-			free(held);
+			mem_free(held);
 		}
 	}
 	while ((held = reader->held_free)) {
 		reader->held_free = held->next;
 		buf_release(&held->bytes);
-		free(held);
+		mem_free(held);
 	}
-	free(reader->repeated);
+	mem_free(reader->repeated);
 }

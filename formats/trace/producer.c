@@ -392,5 +392,5 @@ void trace_producer_close(struct trace_producer *producer)
 	if (producer->block)
 		block_free(producer->block);
 	pthread_mutex_destroy(&producer->lock);
-	free(producer);
+	mem_free(producer);
 }

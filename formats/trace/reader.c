@@ -684,8 +684,8 @@ void trace_reader_close(struct trace_reader *reader)
 	ZSTD_freeDCtx(reader->zstd);
 	buf_release(&reader->raw);
 	buf_release(&reader->header_bytes);
-	free(reader->damage);
-	free(reader);
+	mem_free(reader->damage);
+	mem_free(reader);
 }
 
 const struct trace_header *trace_reader_header(const struct trace_reader *reader)

@@ -460,7 +460,7 @@ void segment_release(struct segment *segment)
 {
 	if (segment->fd >= 0)
 		close(segment->fd);
-	free(segment->path);
-	free(segment->runs);
+	mem_free(segment->path);
+	mem_free(segment->runs);
 	segment_init(segment, segment->io);
 }

@@ -89,8 +89,8 @@ void *syncing_thread(void *arg)
 			writer->sync_last = NULL;
 		writer->sync_count--;
 		pthread_cond_broadcast(&writer->sync_done);
-		free(request->path);
-		free(request);
+		mem_free(request->path);
+		mem_free(request);
 	}
 	pthread_mutex_unlock(&writer->lock);
 	return NULL;
@@ -131,7 +131,7 @@ void syncing_ask_folder(struct trace_writer *writer)
 		request_add_locked(writer, fd, path)->directory = true;
 		pthread_mutex_unlock(&writer->lock);
 	}
-	free(path);
+	mem_free(path);
 }
 
 void syncing_serve_tickets_locked(struct trace_writer *writer)

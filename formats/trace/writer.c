@@ -135,9 +135,9 @@ static void writer_free(struct trace_writer *writer)
 	pthread_cond_destroy(&writer->room);
 	pthread_cond_destroy(&writer->sync_work);
 	pthread_cond_destroy(&writer->sync_done);
-	free(writer->old);
-	free(writer->path);
-	free(writer);
+	mem_free(writer->old);
+	mem_free(writer->path);
+	mem_free(writer);
 }
 
 static struct trace_writer *writer_new(const char *path, const struct trace_writer_options *options)

@@ -231,7 +231,7 @@ bool writing_open_segment(struct trace_writer *writer, uint32_t number, struct e
 		segment->header.clock_wall_ns = writer->options.anchor_wall_ns;
 	}
 	ok = segment_create(segment, path, writer->options.overwrite && !writer->directory, err);
-	free(path);
+	mem_free(path);
 	if (ok) {
 		pthread_mutex_lock(&writer->lock);
 		writer->stats.segments++;
@@ -318,7 +318,7 @@ static bool remove_old(struct trace_writer *writer)
 			writer->removed_last = old->number;
 		}
 		writer->old_bytes -= old->size;
-		free(path);
+		mem_free(path);
 	}
 	if (!writer->removed_last)
 		return true;

@@ -310,7 +310,7 @@ static bool take_alternative(struct reader *r, struct grammar_alternative *out, 
 	out->items = arena_alloc(&r->grammar->arena, items.count * sizeof(*out->items) + 1);
 	if (items.count)
 		memcpy(out->items, items.items, items.count * sizeof(*out->items));
-	free(items.items);
+	mem_free(items.items);
 	return ok;
 }
 
@@ -339,7 +339,7 @@ static bool take_rule(struct reader *r)
 	rule.alternatives = arena_alloc(&g->arena, count * sizeof(*alternatives) + 1);
 	memcpy(rule.alternatives, alternatives, count * sizeof(*alternatives));
 	rule.count = (uint32_t)count;
-	free(alternatives);
+	mem_free(alternatives);
 	if (!ok)
 		return false;
 	known = find_rule(g, rule.name);
@@ -557,7 +557,7 @@ void grammar_release(struct grammar *g)
 {
 	arena_release(&g->arena);
 	strtab_release(&g->names);
-	free(g->rules);
+	mem_free(g->rules);
 	*g = (struct grammar){.arena = ARENA_INIT, .names = STRTAB_INIT};
 }
 
@@ -608,7 +608,7 @@ void grammar_mask(struct grammar *g, uint64_t mask, unsigned level)
 	if (query != NO_RULE)
 		mask_rule(g, query, &random, level, seen);
 	g->digest = (g->digest * 31 + mask) * 31 + level;
-	free(seen);
+	mem_free(seen);
 }
 
 /* ---- expanding ---- */
@@ -690,6 +690,6 @@ bool grammar_expand(struct grammar_expansion *how, uint32_t rule, struct buf *ou
 	if (!whole)
 		out->len = x.begin;
 	buf_release(&x.texts);
-	free(x.invariants);
+	mem_free(x.invariants);
 	return whole;
 }

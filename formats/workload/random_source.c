@@ -150,7 +150,7 @@ void sampler_init(struct sampler *s, const struct spread *spread, uint64_t count
 
 void sampler_release(struct sampler *s)
 {
-	free(s->sums);
+	mem_free(s->sums);
 	s->sums = NULL;
 }
 

@@ -532,7 +532,7 @@ static void find_at_level(const struct adya *a, uint8_t level, struct cycles *cy
 			step->to = origin[step->to];
 		}
 	}
-	free(origin);
+	mem_free(origin);
 	graph_release(&strong);
 }
 
@@ -572,7 +572,7 @@ static void add_of_stronger_levels(struct adya *a, const struct cycles *all)
 		}
 		cycles_release(&cycles);
 	}
-	free(shown);
+	mem_free(shown);
 }
 
 /* ---- suspicions ---- */
@@ -633,7 +633,7 @@ static void add_suspicions(struct adya *a, const struct cycles *exact)
 	cycles_release(&cycles);
 	dependencies_release(&a->dependencies);
 	a->dependencies = proven;
-	free(reported);
+	mem_free(reported);
 }
 
 /* ---- levels and coverage ---- */
@@ -795,7 +795,7 @@ static bool add_statements(struct adya *a, const struct level_answers *answers)
 					.number = stmt->number},
 				NULL);
 	}
-	free(sessions);
+	mem_free(sessions);
 	return lacks;
 }
 
@@ -971,5 +971,5 @@ void adya_check(
 	levels_release(&answers);
 	cycles_release(&cycles);
 	dependencies_release(&a.dependencies);
-	free(a.open);
+	mem_free(a.open);
 }

@@ -110,7 +110,7 @@ static void describe(struct verdict_component *out, struct arena *arena, const s
 	}
 	if (out->quality != FEEDBACK_NONE)
 		draw(out, arena, history, g, removed);
-	free(removed);
+	mem_free(removed);
 }
 
 /* The one with most findings first; of equals the larger one, then the one that is found first. */
@@ -176,12 +176,12 @@ void components_add(struct verdict *verdict, const struct history *history, cons
 		gather(&g, ranked[c].component);
 		describe(out, &verdict->arena, history, &g);
 	}
-	free(g.arrows);
-	free(g.steps);
-	free(g.members);
-	free(g.reached_from);
-	free(g.reached_by);
-	free(number);
-	free(ranked);
-	free(component);
+	mem_free(g.arrows);
+	mem_free(g.steps);
+	mem_free(g.members);
+	mem_free(g.reached_from);
+	mem_free(g.reached_by);
+	mem_free(number);
+	mem_free(ranked);
+	mem_free(component);
 }

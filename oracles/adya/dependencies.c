@@ -197,7 +197,7 @@ static void add_session_edges(struct dependency_builder *b)
 		add_edge(b, last[s], node, GRAPH_SESSION, 0);
 		last[s] = node;
 	}
-	free(last);
+	mem_free(last);
 }
 
 static void add_realtime_edges(struct dependency_builder *b)
@@ -215,15 +215,15 @@ static void add_realtime_edges(struct dependency_builder *b)
 		end[node] = t->outcome == TXN_COMMITTED ? t->end_seq : UINT64_MAX;
 	}
 	graph_builder_realtime(&b->graph, begin, end);
-	free(begin);
-	free(end);
+	mem_free(begin);
+	mem_free(end);
 }
 
 static void release_builder(struct dependencies *dependencies)
 {
 	if (dependencies->builder)
 		predicates_release(dependencies->builder);
-	free(dependencies->builder);
+	mem_free(dependencies->builder);
 	dependencies->builder = NULL;
 }
 
@@ -259,7 +259,7 @@ void dependencies_build(struct dependencies *out, const struct history *history,
 	add_read_edges(b);
 	if (out->explanation.meeting_count && !b->inexact && !out->stopped)
 		explanation_choose(out);
-	free(b->links);
+	mem_free(b->links);
 	b->links = NULL;
 	if (options->session)
 		add_session_edges(b);
@@ -275,9 +275,9 @@ void dependencies_release(struct dependencies *dependencies)
 	release_builder(dependencies);
 	explanation_release(&dependencies->explanation);
 	graph_release(&dependencies->graph);
-	free(dependencies->node_of);
-	free(dependencies->txn_of);
-	free(dependencies->predicate_edges);
-	free(dependencies->open);
+	mem_free(dependencies->node_of);
+	mem_free(dependencies->txn_of);
+	mem_free(dependencies->predicate_edges);
+	mem_free(dependencies->open);
 	*dependencies = (struct dependencies){0};
 }

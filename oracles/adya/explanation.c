@@ -24,13 +24,13 @@ void explanation_release(struct explanation *e)
 {
 	if (e->positions)
 		positions_release(e->positions);
-	free(e->positions);
-	free(e->meetings);
-	free(e->edges);
-	free(e->unverified);
-	free(e->unsteady);
-	free(e->impossible_in);
-	free(e->unknown_in);
+	mem_free(e->positions);
+	mem_free(e->meetings);
+	mem_free(e->edges);
+	mem_free(e->unverified);
+	mem_free(e->unsteady);
+	mem_free(e->impossible_in);
+	mem_free(e->unknown_in);
 	*e = (struct explanation){0};
 }
 
@@ -258,7 +258,7 @@ static const uint64_t *keys_of(struct chooser *c, const struct choice *choice)
 
 static void forget_keys(struct chooser *c)
 {
-	free(c->keys);
+	mem_free(c->keys);
 	c->keys = NULL;
 	arena_release(&c->key_arena);
 	c->key_arena = ARENA_INIT;
@@ -608,10 +608,10 @@ static struct moved moved_of(const struct chooser *c)
 
 static void moved_release(struct moved *moved)
 {
-	free(moved->nodes);
-	free(moved->versions);
-	free(moved->first);
-	free(moved->spans);
+	mem_free(moved->nodes);
+	mem_free(moved->versions);
+	mem_free(moved->first);
+	mem_free(moved->spans);
 }
 
 /* May another version be current at the view of a meeting than before? */
@@ -751,8 +751,8 @@ static void chooser_init(struct chooser *c, struct dependencies *d)
 static void chooser_release(struct chooser *c)
 {
 	forget_keys(c);
-	free(c->written);
-	free(c->written_head);
+	mem_free(c->written);
+	mem_free(c->written_head);
 }
 
 /* Makes all choices but those that are pinned, and draws the edges of all. */
@@ -867,10 +867,10 @@ void explanation_choose_again(struct dependencies *d)
 	struct explanation *e = &d->explanation;
 	struct chooser c;
 
-	free(e->unverified);
-	free(e->unsteady);
-	free(e->impossible_in);
-	free(e->unknown_in);
+	mem_free(e->unverified);
+	mem_free(e->unsteady);
+	mem_free(e->impossible_in);
+	mem_free(e->unknown_in);
 	e->unverified = e->unsteady = e->impossible_in = e->unknown_in = NULL;
 	e->is_dirty = false;
 	e->edge_count = 0;

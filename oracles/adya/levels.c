@@ -62,7 +62,7 @@ uint32_t *cut_level(const struct adya *a, const struct graph *graph, uint8_t lev
 		inside[v] = is ? 0 : GRAPH_NONE;
 	}
 	graph_cut(out, graph, GRAPH_MASK_DATA, inside);
-	free(inside);
+	mem_free(inside);
 	origin = out->origin;
 	out->origin = NULL; /* a graph of its own */
 	return origin;
@@ -182,7 +182,7 @@ static void mark_cycles(const struct adya *a, const struct graph *graph, const s
 		graph_components(graph, GRAPH_MASK_DATA, component);
 		if (!mark_components(a, graph, component, true, open))
 			mark_components(a, graph, component, false, open);
-		free(component);
+		mem_free(component);
 	}
 }
 
@@ -204,12 +204,12 @@ static void mark_broken(
 
 		if (!promised)
 			continue;
-		free(cut_level(a, explained, level, &cut));
+		mem_free(cut_level(a, explained, level, &cut));
 		cycles_find(&with, &cut, &(struct cycles_options){.budget = WITNESS_BUDGET});
 		news = failing_levels(&with) & promised;
 		/* The transactions of a level have no cycle that all of them together have not. */
 		if (news & failing_levels(certain)) {
-			free(cut_level(a, &a->dependencies.graph, level, &alone));
+			mem_free(cut_level(a, &a->dependencies.graph, level, &alone));
 			cycles_find(&without, &alone, &(struct cycles_options){.budget = WITNESS_BUDGET});
 			graph_release(&alone);
 			news &= ~failing_levels(&without);
@@ -299,7 +299,7 @@ static void search_contract(struct adya *a, const struct cycles *certain, uint64
 		explanation_unpin(d);
 		explanation_choose_again(d);
 	}
-	free(open);
+	mem_free(open);
 }
 
 /* ---- levels ---- */
@@ -419,5 +419,5 @@ bool levels_bear_what_was_left_out(const struct level_answers *answers)
 
 void levels_release(struct level_answers *answers)
 {
-	free(answers->open);
+	mem_free(answers->open);
 }

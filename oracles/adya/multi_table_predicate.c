@@ -125,8 +125,8 @@ struct multi_table *multi_table_new(const struct history *history, struct matche
 
 static void list_release(struct row_list *list)
 {
-	free(list->rows);
-	free(list->objects);
+	mem_free(list->rows);
+	mem_free(list->objects);
 }
 
 void multi_table_free(struct multi_table *j)
@@ -140,17 +140,17 @@ void multi_table_free(struct multi_table *j)
 	list_release(&j->trial);
 	map_release(&j->known);
 	map_release(&j->row_of);
-	free(j->queries);
-	free(j->rows);
-	free(j->objects_of);
-	free(j->objects_head);
-	free(j->seen);
-	free(j->seen_stamp);
-	free(j->set_stamp);
+	mem_free(j->queries);
+	mem_free(j->rows);
+	mem_free(j->objects_of);
+	mem_free(j->objects_head);
+	mem_free(j->seen);
+	mem_free(j->seen_stamp);
+	mem_free(j->set_stamp);
 	arena_release(&j->arena);
 	arena_release(&j->row_arena);
 	arena_release(&j->scratch);
-	free(j);
+	mem_free(j);
 }
 
 /* ---- queries ---- */

@@ -26,7 +26,7 @@ static void find_commits(struct positions *p, const uint32_t *txn_of)
 		p->commit_begin[node] = last[txn_of[node]];
 		p->commit_end[node] = t->outcome == TXN_COMMITTED ? t->end_seq : HISTORY_NONE;
 	}
-	free(last);
+	mem_free(last);
 }
 
 /* InnoDB takes the snapshot at the first consistent read (manual, "Consistent Nonlocking Reads"), or at
@@ -72,12 +72,12 @@ void positions_init(
 
 void positions_release(struct positions *p)
 {
-	free(p->commit_begin);
-	free(p->from);
-	free(p->to);
-	free(p->key);
-	free(p->moved);
-	free(p->contradicts);
+	mem_free(p->commit_begin);
+	mem_free(p->from);
+	mem_free(p->to);
+	mem_free(p->key);
+	mem_free(p->moved);
+	mem_free(p->contradicts);
 	*p = (struct positions){0};
 }
 
@@ -165,7 +165,7 @@ static uint32_t *sort_by_rank(const uint32_t *rank, uint32_t count)
 		head[r + 1] += head[r];
 	for (uint32_t i = 0; i < count; i++)
 		sorted[head[rank[i]]++] = i;
-	free(head);
+	mem_free(head);
 	return sorted;
 }
 
@@ -190,7 +190,7 @@ static void move_back(const struct graph *g, const uint32_t *sorted, uint32_t *l
 static void note_contradictions(struct positions *p, const struct graph *g, const uint32_t *sorted,
 	const uint32_t *constrained, const uint32_t *latest)
 {
-	free(p->contradicts);
+	mem_free(p->contradicts);
 	p->contradicts = NULL;
 	for (int pass = 0; pass < 2; pass++) {
 		for (uint32_t i = g->node_count; i-- > 0;) {
@@ -235,8 +235,8 @@ static void set_keys(struct positions *p, const uint32_t *constrained, uint32_t 
 
 void positions_forget(struct positions *p)
 {
-	free(p->key);
-	free(p->contradicts);
+	mem_free(p->key);
+	mem_free(p->contradicts);
 	p->key = NULL;
 	p->contradicts = NULL;
 }
@@ -272,9 +272,9 @@ void positions_settle(struct positions *p)
 		set_keys(p, constrained, count, latest, rank, true);
 	}
 	graph_release(&graph);
-	free(sorted);
-	free(latest);
-	free(rank);
-	free(constrained);
-	free(number);
+	mem_free(sorted);
+	mem_free(latest);
+	mem_free(rank);
+	mem_free(constrained);
+	mem_free(number);
 }

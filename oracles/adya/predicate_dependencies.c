@@ -673,7 +673,7 @@ static void sort_keyed(struct keyed_object *all, uint32_t count)
 		else
 			all[--k] = tail[--i];
 	}
-	free(tail);
+	mem_free(tail);
 }
 
 /* Puts a table's objects in the order of their keys, if those are integers. */
@@ -693,7 +693,7 @@ static bool sort_objects(struct dependency_builder *b, uint32_t table)
 		b->objects_of[first + i] = all[i].object;
 		b->keys_of[first + i] = all[i].key;
 	}
-	free(all);
+	mem_free(all);
 	return ok;
 }
 
@@ -769,18 +769,18 @@ void predicates_init(struct dependency_builder *b)
 
 void predicates_release(struct dependency_builder *b)
 {
-	free(b->writer_of);
-	free(b->objects_of);
-	free(b->objects_head);
-	free(b->keys_of);
-	free(b->sorted);
-	free(b->seen);
-	free(b->seen_stamp);
-	free(b->seen_matches);
-	free(b->touched);
-	free(b->own);
-	free(b->own_stamp);
-	free(b->candidate);
+	mem_free(b->writer_of);
+	mem_free(b->objects_of);
+	mem_free(b->objects_head);
+	mem_free(b->keys_of);
+	mem_free(b->sorted);
+	mem_free(b->seen);
+	mem_free(b->seen_stamp);
+	mem_free(b->seen_matches);
+	mem_free(b->touched);
+	mem_free(b->own);
+	mem_free(b->own_stamp);
+	mem_free(b->candidate);
 	predicate_index_free(b->index);
 	if (b->matcher) {
 		chains_release(&b->chains);

@@ -249,13 +249,13 @@ void predicate_index_free(struct predicate_index *index)
 		return;
 	for (struct column_index *at = index->all, *next; at; at = next) {
 		next = at->next;
-		free(at->entries);
-		free(at->always);
-		free(at);
+		mem_free(at->entries);
+		mem_free(at->always);
+		mem_free(at);
 	}
-	free(index->found);
-	free(index->stamps);
-	free(index);
+	mem_free(index->found);
+	mem_free(index->stamps);
+	mem_free(index);
 }
 
 static uint64_t hash_int(int64_t i)

@@ -80,15 +80,15 @@ struct matcher *matcher_new(const struct history *history)
 
 void matcher_free(struct matcher *m)
 {
-	free(m->tables);
-	free(m->compiled);
-	free(m->columns);
-	free(m->row);
+	mem_free(m->tables);
+	mem_free(m->compiled);
+	mem_free(m->columns);
+	mem_free(m->row);
 	map_release(&m->known);
 	arena_release(&m->arena);
 	arena_release(&m->table_arena);
 	arena_release(&m->scratch);
-	free(m);
+	mem_free(m);
 }
 
 /* ---- tables ---- */

@@ -345,8 +345,8 @@ void judge_operations(struct adya *a)
 		if (!(h->txns[t].flags & HISTORY_TXN_MIXED))
 			judge_txn(a, views, &own);
 	}
-	free(own.earlier);
-	free(views);
+	mem_free(own.earlier);
+	mem_free(views);
 }
 
 /* ---- snapshots ---- */
@@ -687,8 +687,8 @@ void judge_snapshots(struct adya *a)
 			!(h->txns[p->txn].flags & HISTORY_TXN_MIXED))
 			judge_split(a, &s, p);
 	}
-	free(s.in);
-	free(s.reached);
-	free(s.queue);
-	free(s.source);
+	mem_free(s.in);
+	mem_free(s.reached);
+	mem_free(s.queue);
+	mem_free(s.source);
 }

@@ -15,7 +15,7 @@ void chains_init(struct chains *chains, const struct history *history, struct ma
 
 void chains_release(struct chains *chains)
 {
-	free(chains->of);
+	mem_free(chains->of);
 	arena_release(&chains->arena);
 }
 

@@ -313,6 +313,6 @@ void application_finish(struct application *a)
 	map_release(&a->lost);
 	map_release(&a->by_key);
 	statements_release(&a->statements);
-	free(a->groups);
-	free(a);
+	mem_free(a->groups);
+	mem_free(a);
 }

@@ -144,7 +144,7 @@ static void index_writes(struct finder *f)
 		if (a->versions[i].txn != ACCESS_NONE)
 			f->writes[at[a->versions[i].txn]++] = i;
 	f->first_write = first;
-	free(at);
+	mem_free(at);
 }
 
 /* ---- lost updates ---- */
@@ -415,16 +415,16 @@ void candidates_find(struct candidates *out, const struct history *history, cons
 	find_write_skew(&f);
 	find_read_skew(&f);
 	map_release(&f.by_pair);
-	free(f.by_row);
-	free(f.first_begins);
-	free(f.writes);
-	free(f.first_write);
-	free(f.missing);
+	mem_free(f.by_row);
+	mem_free(f.first_begins);
+	mem_free(f.writes);
+	mem_free(f.first_write);
+	mem_free(f.missing);
 }
 
 void candidates_release(struct candidates *candidates)
 {
-	free(candidates->list);
-	free(candidates->first_read);
+	mem_free(candidates->list);
+	mem_free(candidates->first_read);
 	*candidates = (struct candidates){0};
 }

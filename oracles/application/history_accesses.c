@@ -176,7 +176,7 @@ static uint32_t *add_rows(struct accesses *out, const struct history *h, uint32_
 			(*ids)[out->version_count + k] = h->order[o->first_order + k];
 		add_versions(out, h, q, i);
 	}
-	free(q);
+	mem_free(q);
 	return row_of;
 }
 
@@ -321,5 +321,5 @@ void accesses_of_history(struct accesses *out, const struct history *history, co
 	images = arena_alloc(&out->arena, sizeof(*images));
 	*images = (struct history_images){history, ids};
 	out->context = images;
-	free(row_of);
+	mem_free(row_of);
 }

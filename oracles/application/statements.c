@@ -26,8 +26,8 @@ void statements_release(struct statements *s)
 	arena_release(&s->arena);
 	map_release(&s->by_hash);
 	map_release(&s->by_stmt);
-	free(s->codes);
-	free(s->wanted);
+	mem_free(s->codes);
+	mem_free(s->wanted);
 }
 
 void statements_want(struct statements *s, uint32_t stmt)

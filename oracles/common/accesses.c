@@ -9,11 +9,11 @@
 void accesses_release(struct accesses *accesses)
 {
 	arena_release(&accesses->arena);
-	free(accesses->rows);
-	free(accesses->versions);
-	free(accesses->reads);
-	free(accesses->misses);
-	free(accesses->gone);
+	mem_free(accesses->rows);
+	mem_free(accesses->versions);
+	mem_free(accesses->reads);
+	mem_free(accesses->misses);
+	mem_free(accesses->gone);
 	*accesses = (struct accesses){0};
 }
 

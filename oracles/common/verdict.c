@@ -14,7 +14,7 @@ void verdict_init(struct verdict *verdict)
 
 void verdict_release(struct verdict *verdict)
 {
-	free(verdict->findings);
+	mem_free(verdict->findings);
 	arena_release(&verdict->arena);
 	verdict_init(verdict);
 }

@@ -43,8 +43,8 @@ static char **sorted_rows(const struct execution_rows *rows)
 static void free_rows(char **rows, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		free(rows[i]);
-	free(rows);
+		mem_free(rows[i]);
+	mem_free(rows);
 }
 
 bool diff_rows_equal(const struct execution_rows *a, const struct execution_rows *b)

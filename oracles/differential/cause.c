@@ -84,7 +84,7 @@ static uint8_t *levels_of(const struct execution *e)
 
 		out[i] = found ? found->level : e->sessions[e->stmts[i].session].level;
 	}
-	free(txns);
+	mem_free(txns);
 	return out;
 }
 
@@ -104,8 +104,8 @@ void diff_find_levels(struct differential *d)
 		if (a && b && a != b)
 			d->levels_pair = (uint32_t)i;
 	}
-	free(levels[0]);
-	free(levels[1]);
+	mem_free(levels[0]);
+	mem_free(levels[1]);
 }
 
 /* The statement is its transaction's first read, and another transaction committed between the

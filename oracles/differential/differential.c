@@ -74,8 +74,8 @@ static uint32_t *match_sessions(const struct execution *a, const struct executio
 		map[i] = names ? execution_session(b, a->sessions[i].name) : EXECUTION_NONE;
 	for (size_t i = 0; !names && i < left_count && i < right_count; i++)
 		map[left[i]] = right[i];
-	free(left);
-	free(right);
+	mem_free(left);
+	mem_free(right);
 	return map;
 }
 
@@ -130,9 +130,9 @@ static bool pair_statements(struct differential *d, struct err *err)
 	if (ok && !both)
 		ok = err_set(err, ERR_FORMAT,
 			"not two executions of one schedule: no statement is in both");
-	free(map);
-	free(next);
-	free(paired);
+	mem_free(map);
+	mem_free(next);
+	mem_free(paired);
 	return ok;
 }
 
@@ -227,7 +227,7 @@ bool differential_compare(
 
 void differential_release(struct differential *d)
 {
-	free(d->pairs);
-	free(d->items);
+	mem_free(d->pairs);
+	mem_free(d->items);
 	*d = (struct differential){0};
 }

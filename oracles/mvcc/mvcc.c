@@ -232,7 +232,7 @@ static void doubt_levels(struct mvcc *m)
 				*level = s->txns[e->txn].level;
 		}
 	}
-	free(dead);
+	mem_free(dead);
 }
 
 /* What may have ended a transaction inside, where the recorder does not tell; or tells because of an
@@ -260,7 +260,7 @@ static void find_mixed(struct mvcc *m)
 			continue;
 		m->store.txns[txn + 1].mixed |= plan_mixes(m->runs[i].plan) && !refused_whole(m->runs[i].plan, r);
 	}
-	free(looked);
+	mem_free(looked);
 }
 
 /* A CALL outside of a transaction: each of its statements is one. */
@@ -308,9 +308,9 @@ static void find_concurrent_mixed(struct mvcc *m)
 			events[session]++;
 		}
 	}
-	free(sent);
-	free(events);
-	free(under_way);
+	mem_free(sent);
+	mem_free(events);
+	mem_free(under_way);
 }
 
 static void make_plans(struct mvcc *m)
@@ -360,10 +360,10 @@ static void make_plans(struct mvcc *m)
 	m->now.env.database = SPAN_NONE;
 	foreign_arrange(m);
 	concurrent_ddl_begin(m);
-	free(order);
-	free(opened);
-	free(settings);
-	free(off);
+	mem_free(order);
+	mem_free(opened);
+	mem_free(settings);
+	mem_free(off);
 }
 
 /* ---- the end ---- */
@@ -514,7 +514,7 @@ static void count_statements(struct mvcc *m)
 		m->verdict->open_sessions += judged.reason && !open[judged.stmt->session];
 		open[judged.stmt->session] |= judged.reason != NULL;
 	}
-	free(open);
+	mem_free(open);
 }
 
 void mvcc_check(const struct schedule *schedule, const struct mvcc_options *options,
@@ -566,19 +566,19 @@ void mvcc_check(const struct schedule *schedule, const struct mvcc_options *opti
 	arena_release(&m->scratch);
 	reasons_release(&m->reasons);
 	map_release(&m->catalog.plans);
-	free(m->catalog.plan_list);
-	free(m->runs);
-	free(m->sessions);
-	free(m->notes);
-	free(m->search.choices);
-	free(m->search.live);
-	free(m->search.in_flight);
-	free(m->catalog.foreign_keys);
-	free(m->catalog.children);
-	free(m->catalog.labels);
+	mem_free(m->catalog.plan_list);
+	mem_free(m->runs);
+	mem_free(m->sessions);
+	mem_free(m->notes);
+	mem_free(m->search.choices);
+	mem_free(m->search.live);
+	mem_free(m->search.in_flight);
+	mem_free(m->catalog.foreign_keys);
+	mem_free(m->catalog.children);
+	mem_free(m->catalog.labels);
 	map_release(&m->catalog.label_heads);
-	free(m->loose_ends);
-	free(m->wanted.locks);
-	free(m->next_stmts);
-	free(m);
+	mem_free(m->loose_ends);
+	mem_free(m->wanted.locks);
+	mem_free(m->next_stmts);
+	mem_free(m);
 }

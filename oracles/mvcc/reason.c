@@ -40,6 +40,6 @@ const char *reason_text(const struct reasons *reasons, uint32_t reason)
 
 void reasons_release(struct reasons *reasons)
 {
-	free(reasons->texts);
+	mem_free(reasons->texts);
 	*reasons = (struct reasons){0};
 }

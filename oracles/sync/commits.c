@@ -478,10 +478,10 @@ static void judge_rows(struct judging *j)
 	map_release(&end);
 	for (uint32_t n = 0; n < s->life->node_count; n++)
 		map_release(&indexes[n]);
-	free(indexes);
-	free(chosen);
-	free(starts);
-	free(ends);
+	mem_free(indexes);
+	mem_free(chosen);
+	mem_free(starts);
+	mem_free(ends);
 }
 
 /* ---- findings ---- */
@@ -564,7 +564,7 @@ static void tell_lost(struct judging *j)
 
 static void release(struct gathered *g)
 {
-	free(g->txns);
+	mem_free(g->txns);
 	map_release(&g->seen);
 }
 

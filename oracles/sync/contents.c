@@ -227,7 +227,7 @@ static void compare_rows(struct sync *s, uint32_t point, uint32_t table, uint64_
 		}
 		i = end;
 	}
-	free(all);
+	mem_free(all);
 }
 
 /* A definition without what nodes count apart. */
@@ -311,7 +311,7 @@ static uint32_t last_writer(const struct sync *s, const struct difference *d, ui
 
 	if (content_cells(s, &s->tables[d->table], d->content, d->row, cells) && cells_key(&s->tables[d->table], cells, key))
 		row = row_find(s, d->table, key);
-	free(cells);
+	mem_free(cells);
 	for (uint32_t e = row == MAP_NONE ? SYNC_NONE : s->rows[row].effects; e != SYNC_NONE; e = s->effects[e].next) {
 		const struct sync_txn *txn = &s->txns[s->effects[e].txn];
 
@@ -442,7 +442,7 @@ static void compare_point(struct sync *s, uint32_t point, bool *rows_told, bool 
 	}
 	if (count)
 		tell_rows(s, point, nodes, d, count);
-	free(d);
+	mem_free(d);
 }
 
 /* ---- constraints ---- */
@@ -500,7 +500,7 @@ static void check_foreign(struct sync *s, uint32_t point, uint32_t node, uint32_
 		tell(s, &told);
 	}
 	map_release(&there);
-	free(cells);
+	mem_free(cells);
 }
 
 static void check_constraints(struct sync *s, uint32_t point)
@@ -532,5 +532,5 @@ void check_contents(struct sync *s)
 	if (last != SYNC_NONE)
 		check_constraints(s, last);
 	verdict_undecided(s->verdict, "tables of a node that were not read whole", incomplete);
-	free(told);
+	mem_free(told);
 }

@@ -301,8 +301,8 @@ void sync_check(const struct life *life, const struct execution *execution, cons
 		verdict_undecided(verdict, "rows of nodes past the size that is looked at", 1);
 	map_release(&s.txn_by_number);
 	map_release(&s.row_by_hash);
-	free(s.txns);
-	free(s.effects);
-	free(s.rows);
+	mem_free(s.txns);
+	mem_free(s.effects);
+	mem_free(s.rows);
 	arena_release(&s.arena);
 }

@@ -136,8 +136,8 @@ static void decide_hard(struct judge *j, const struct graph *graph)
 							  : LEVEL_HOLDS;
 		}
 	}
-	free(hard.kind);
-	free(component);
+	mem_free(hard.kind);
+	mem_free(component);
 }
 
 static void fail_from(struct judge *j, const enum cycle_level *levels, size_t count)
@@ -322,7 +322,7 @@ static void try_guess(struct judge *j, const struct edges *edges)
 	cycles_find(&found, &graph, &search);
 	take_levels(j, found.levels);
 	cycles_release(&found);
-	free(graph.kind);
+	mem_free(graph.kind);
 }
 
 static void try_orders(struct judge *j)
@@ -350,7 +350,7 @@ static void try_orders(struct judge *j)
 		cycles_release(&found);
 		edges_release(&tried);
 	}
-	free(rank);
+	mem_free(rank);
 	edges_release(&edges);
 }
 
@@ -360,7 +360,7 @@ static void take_execution(struct judge *j, int order, enum cycle_level level, u
 {
 	mark_holds(j, order, level);
 	if (j->facts.guide)
-		free(commits);
+		mem_free(commits);
 	else
 		j->facts.guide = commits;
 }
@@ -385,7 +385,7 @@ static void try_schedules(struct judge *j)
 			 schedule_found(f, (enum cycle_order)o, true, commits))
 			take_execution(j, o, CYCLE_PL_SI, commits);
 		else
-			free(commits);
+			mem_free(commits);
 	}
 }
 
@@ -425,8 +425,8 @@ static enum level_answer ask_saturation(struct judge *j, enum saturation_level l
 	else if (answer == LEVEL_FAILS && name)
 		report_core(&j->facts, &r.core, class, name, j->out);
 	j->not_saturated += r.too_large;
-	free(r.cycle.steps);
-	free(r.core.txns);
+	mem_free(r.cycle.steps);
+	mem_free(r.core.txns);
 	return answer;
 }
 
@@ -442,7 +442,7 @@ static void saturate_level(struct judge *j, int order, size_t which)
 	if (answer == LEVEL_HOLDS && level != CYCLE_PL_2PLUS) {
 		take_execution(j, order, level, commits);
 	} else {
-		free(commits);
+		mem_free(commits);
 		if (answer == LEVEL_HOLDS)
 			mark_holds(j, order, level);
 	}
@@ -513,7 +513,7 @@ static enum level_answer ask_solver(struct judge *j, enum model_level model, enu
 	j->steps -= steps - left;
 	j->out_of_steps += answer == LEVEL_UNDECIDED && left == 0;
 	j->too_large += answer == LEVEL_UNDECIDED && left > 0;
-	free(core.txns);
+	mem_free(core.txns);
 	return answer;
 }
 

@@ -95,7 +95,7 @@ static void find_late(struct build *b)
 		if (is_late(b, i))
 			b->late.op[fill[v->ops[i].key]++] = i;
 	}
-	free(fill);
+	mem_free(fill);
 	if (!b->options->rank)
 		return;
 	for (uint32_t k = 0; k < v->key_count; k++)
@@ -348,7 +348,7 @@ static void stamp_orders(struct build *b)
 			b->stamp_next[v->ops[all[i - 1].op].value] = all[i].op;
 		add(b, v->ops[all[i - 1].op].txn, op->txn, GRAPH_WW, all[i].op);
 	}
-	free(all);
+	mem_free(all);
 }
 
 /* --------------------------------------------------------------------------------- all */
@@ -405,7 +405,7 @@ static void stamp_times(const struct values *v, uint64_t *begin, uint64_t *end)
 			now++;
 		*(all[i].slot % 2 ? &end[all[i].slot / 2] : &begin[all[i].slot / 2]) = now;
 	}
-	free(all);
+	mem_free(all);
 }
 
 void edges_times(const struct facts *f, uint64_t *begin, uint64_t *end)
@@ -467,8 +467,8 @@ static void realtime_edges(struct build *b, const uint8_t *inside)
 			begin[t] = UINT64_MAX;
 	}
 	graph_builder_realtime(&b->g, begin, end);
-	free(begin);
-	free(end);
+	mem_free(begin);
+	mem_free(end);
 }
 
 static void prune(struct build *b)
@@ -478,7 +478,7 @@ static void prune(struct build *b)
 	graph_builder_prune(&b->g, inside);
 	if (b->options->realtime && b->g.count)
 		realtime_edges(b, inside);
-	free(inside);
+	mem_free(inside);
 }
 
 static void add_all(struct build *b)
@@ -547,15 +547,15 @@ void edges_build(struct edges *edges, const struct facts *f, const struct edges_
 	else
 		add_orders(&b);
 	graph_build(&edges->graph, &b.g);
-	free(b.joined);
-	free(b.closed_chain);
-	free(b.follow);
-	free(b.late.head);
-	free(b.late.op);
-	free(b.next_live);
-	free(b.last_live);
-	free(b.stamp_next);
-	free(b.stamp_first);
+	mem_free(b.joined);
+	mem_free(b.closed_chain);
+	mem_free(b.follow);
+	mem_free(b.late.head);
+	mem_free(b.late.op);
+	mem_free(b.next_live);
+	mem_free(b.last_live);
+	mem_free(b.stamp_next);
+	mem_free(b.stamp_first);
 }
 
 void edges_release(struct edges *edges)

@@ -150,9 +150,9 @@ static void find_counting(struct facts *f)
 	}
 	for (uint32_t i = 0; i < c.queued; i++)
 		observe_txn(&c, c.queue[i]);
-	free(c.queue);
-	free(c.observed);
-	free(c.list_seen);
+	mem_free(c.queue);
+	mem_free(c.observed);
+	mem_free(c.list_seen);
 }
 
 /* --------------------------------------------------------------------- writers and what they wrote */
@@ -476,7 +476,7 @@ static void find_final_writes(struct facts *f)
 			f->notes[i] |= OP_FINAL;
 		}
 	}
-	free(stamp);
+	mem_free(stamp);
 }
 
 /* Transactions that keys are fetched before their turn. */
@@ -515,7 +515,7 @@ static void judge_reads(struct facts *f)
 				list_read(&r, i);
 		}
 	}
-	free(r.keys);
+	mem_free(r.keys);
 }
 
 static uint32_t *none_array(size_t count)
@@ -555,9 +555,9 @@ static void repeats_init(struct repeats *r, const struct values *v)
 
 static void repeats_release(struct repeats *r)
 {
-	free(r->times);
-	free(r->in);
-	free(r->allowed);
+	mem_free(r->times);
+	mem_free(r->in);
+	mem_free(r->allowed);
 }
 
 /* One more of the element in list `in`: is it there too often?  False: then. */
@@ -701,7 +701,7 @@ static void judge_lists(struct facts *f)
 			}
 		}
 	}
-	free(reader);
+	mem_free(reader);
 	repeats_release(&repeats);
 }
 
@@ -746,19 +746,19 @@ void facts_find(struct facts *f, const struct values *v, bool any_initial)
 
 void facts_release(struct facts *f)
 {
-	free(f->counts);
-	free(f->state);
-	free(f->writer);
-	free(f->writer_txn);
-	free(f->care);
-	free(f->notes);
-	free(f->seen);
-	free(f->overwriter);
-	free(f->overwriter_initial);
-	free(f->next);
-	free(f->next_initial);
-	free(f->list_end);
-	free(f->position);
-	free(f->guide);
+	mem_free(f->counts);
+	mem_free(f->state);
+	mem_free(f->writer);
+	mem_free(f->writer_txn);
+	mem_free(f->care);
+	mem_free(f->notes);
+	mem_free(f->seen);
+	mem_free(f->overwriter);
+	mem_free(f->overwriter_initial);
+	mem_free(f->next);
+	mem_free(f->next_initial);
+	mem_free(f->list_end);
+	mem_free(f->position);
+	mem_free(f->guide);
 	memset(f, 0, sizeof(*f));
 }

@@ -128,6 +128,6 @@ bool guarantees_of_lists(const struct facts *f, struct guarantee_breach breaches
 			}
 		}
 	}
-	free(marks);
+	mem_free(marks);
 	return true;
 }

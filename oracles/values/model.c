@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bug.h"
+#include "base/mem.h"
 #include "base/search.h"
 #include "values/edges.h"
 #include "values/model_internal.h"
@@ -166,9 +167,9 @@ static void realtime_edges(struct model *m, uint32_t first_node)
 			solver_edge(m->solver, events ? 2 * n + 1 : n, first_node + next, kind, 0,
 				&m->counted[t], m->counted[t] != TRUE_LITERAL);
 	}
-	free(begin);
-	free(end);
-	free(begins);
+	mem_free(begin);
+	mem_free(end);
+	mem_free(begins);
 }
 
 /* --------------------------------------------------------------------------- registers */
@@ -232,7 +233,7 @@ static void choose_writers(struct model *m)
 		any[r->count] = m->counted[r->txn] ^ 1;
 		solver_clause(
 			m->solver, any, r->count + (m->counted[r->txn] != TRUE_LITERAL), r->txn);
-		free(any);
+		mem_free(any);
 	}
 }
 
@@ -465,7 +466,7 @@ static void make_solver(struct model *m)
 		: m->level == MODEL_PL_2L                           ? SOLVER_MONOTONIC
 								    : SOLVER_ANY,
 		priority);
-	free(priority);
+	mem_free(priority);
 	truth = solver_variable(m->solver, true);
 	CHECK(truth == TRUE_LITERAL / 2);
 	solver_clause(m->solver, &(uint32_t){TRUE_LITERAL}, 1, SOLVER_NONE);
@@ -511,33 +512,33 @@ static void release(struct model *m)
 {
 	if (m->solver)
 		solver_free(m->solver);
-	free(m->live);
-	free(m->turn);
-	free(m->dense);
-	free(m->of_node);
-	free(m->counted);
-	free(m->reads);
-	free(m->candidates);
-	free(m->reads_of);
-	free(m->writer_head);
-	free(m->writers);
-	free(m->writer_op);
-	free(m->pair_base);
-	free(m->pairs);
-	free(m->by_chain);
-	free(m->group_head);
-	free(m->groups);
-	free(m->rank);
-	free(m->open_head);
-	free(m->open);
-	free(m->is_read);
-	free(m->reads_itself);
-	free(m->reader);
-	free(m->all_head);
-	free(m->all_writes);
-	free(m->places);
-	free(m->place_ops);
-	free(m->floating);
+	mem_free(m->live);
+	mem_free(m->turn);
+	mem_free(m->dense);
+	mem_free(m->of_node);
+	mem_free(m->counted);
+	mem_free(m->reads);
+	mem_free(m->candidates);
+	mem_free(m->reads_of);
+	mem_free(m->writer_head);
+	mem_free(m->writers);
+	mem_free(m->writer_op);
+	mem_free(m->pair_base);
+	mem_free(m->pairs);
+	mem_free(m->by_chain);
+	mem_free(m->group_head);
+	mem_free(m->groups);
+	mem_free(m->rank);
+	mem_free(m->open_head);
+	mem_free(m->open);
+	mem_free(m->is_read);
+	mem_free(m->reads_itself);
+	mem_free(m->reader);
+	mem_free(m->all_head);
+	mem_free(m->all_writes);
+	mem_free(m->places);
+	mem_free(m->place_ops);
+	mem_free(m->floating);
 }
 
 struct blame {
@@ -638,7 +639,7 @@ static void add_writers(const struct facts *f, uint8_t *part)
 			wanted[v->ops[i].value])
 			part[v->ops[i].txn] = 1;
 	}
-	free(wanted);
+	mem_free(wanted);
 }
 
 /* Do those that were blamed alone have no choice, or else with those they read from?  If not, the
@@ -681,7 +682,7 @@ enum level_answer model_decide(const struct facts *f, enum model_level level,
 				core->txns[core->count++] = t;
 		}
 	}
-	free(part);
+	mem_free(part);
 	return answer == SOLVER_YES  ? LEVEL_HOLDS
 	       : answer == SOLVER_NO ? LEVEL_FAILS
 				     : LEVEL_UNDECIDED;

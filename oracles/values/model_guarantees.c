@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "values/guarantees.h"
 #include "values/model_internal.h"
 
@@ -183,5 +184,5 @@ void model_guarantees(struct model *m)
 			}
 		}
 	}
-	free(e.at);
+	mem_free(e.at);
 }

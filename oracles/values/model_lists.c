@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/search.h"
 #include "values/model_internal.h"
 
@@ -57,7 +58,7 @@ static void list_place(struct model *m, uint32_t at)
 		for (uint32_t i = 0; i < p->count; i++)
 			any[i] = m->place_ops[p->first + i].literal;
 		solver_clause(m->solver, any, p->count, m->v->ops[m->place_ops[p->first].op].txn);
-		free(any);
+		mem_free(any);
 	}
 }
 
@@ -474,10 +475,10 @@ void model_lists(struct model *m)
 				cursor_list(m, ops[i], &l);
 		}
 	}
-	free(head);
-	free(ops);
-	free(fill);
-	free(l.spots);
-	free(l.tail);
-	free(l.pairs);
+	mem_free(head);
+	mem_free(ops);
+	mem_free(fill);
+	mem_free(l.spots);
+	mem_free(l.tail);
+	mem_free(l.pairs);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "values/model_internal.h"
 
 enum { PREDICATE_WORK_MAX = 1 << 28 };
@@ -118,7 +119,7 @@ static void find_live(struct model *m)
 			}
 		}
 	}
-	free(queue);
+	mem_free(queue);
 }
 
 static void number_live(struct model *m)
@@ -264,7 +265,7 @@ static void index_writes(struct model *m)
 		m->all_writes = mem_realloc(NULL, m->all_head[v->key_count], sizeof(uint32_t));
 		fill = mem_dup(m->all_head, v->key_count * sizeof(*fill));
 	}
-	free(fill);
+	mem_free(fill);
 }
 
 static void add_read(struct model *m, const struct read *read)
@@ -333,7 +334,7 @@ static void find_register_writers(struct model *m)
 		m->writers[fill[v->ops[i].key]] = v->ops[i].txn;
 		m->writer_op[fill[v->ops[i].key]++] = i;
 	}
-	free(fill);
+	mem_free(fill);
 }
 
 void model_open(struct model *m)

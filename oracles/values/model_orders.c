@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bug.h"
+#include "base/mem.h"
 #include "base/search.h"
 #include "values/model_internal.h"
 
@@ -296,7 +297,7 @@ uint64_t model_classify_pairs(struct model *m)
 		total += count * (count - (count > 0)) / 2;
 	}
 	if (total > PAIRS_MAX * m->f->scale) {
-		free(open);
+		mem_free(open);
 		return UINT64_MAX;
 	}
 	m->pairs = mem_realloc(NULL, total, sizeof(*m->pairs));
@@ -327,7 +328,7 @@ uint64_t model_classify_pairs(struct model *m)
 					: open[m->writer_head[r->key] + at];
 		}
 	}
-	free(open);
+	mem_free(open);
 	return size;
 }
 

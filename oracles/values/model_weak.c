@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "values/model_internal.h"
 
 static bool writes_key(const struct model *m, uint32_t t, uint32_t key)
@@ -158,12 +159,12 @@ static void causal_round(struct causal *c)
 				clause[k] = literals[e->first + k] ^ 1;
 			clause[e->count] = path;
 			solver_clause(m->solver, clause, e->count + 1, e->t2);
-			free(clause);
+			mem_free(clause);
 		}
 		axiom(m, &m->reads[e->read], e->t2, path);
 	}
-	free(found);
-	free(literals);
+	mem_free(found);
+	mem_free(literals);
 }
 
 /* Answers are made of choices; the solver hears what an answer's choices force, until one comes again: then
@@ -195,9 +196,9 @@ enum solver_answer model_solve_causal(struct model *m, uint64_t *steps)
 		told++;
 		causal_round(&c);
 	}
-	free(c.parent);
-	free(c.parent_literal);
-	free(c.queue);
-	free(answers);
+	mem_free(c.parent);
+	mem_free(c.parent_literal);
+	mem_free(c.queue);
+	mem_free(answers);
 	return answer;
 }

@@ -80,15 +80,15 @@ static bool plan_chains(struct reach *r, const struct reach_edges *edges, const 
 		}
 		push_row(r, edges, n);
 	}
-	free(length);
+	mem_free(length);
 	return enough;
 }
 
 static void drop_chains(struct reach *r)
 {
-	free(r->chain);
-	free(r->place);
-	free(r->clock);
+	mem_free(r->chain);
+	mem_free(r->place);
+	mem_free(r->clock);
 	r->chain = NULL;
 	r->place = r->clock = NULL;
 }
@@ -122,7 +122,7 @@ bool reach_plan(struct reach *r, const struct reach_edges *edges, uint32_t node_
 void reach_release(struct reach *r)
 {
 	drop_chains(r);
-	free(r->bits);
+	mem_free(r->bits);
 	r->bits = NULL;
 }
 
@@ -201,8 +201,8 @@ static uint64_t middle_of_chains(const struct reach *r, const uint8_t *counts, u
 			last = row;
 		}
 	}
-	free(head);
-	free(events);
+	mem_free(head);
+	mem_free(events);
 	return r->node_count * (uint64_t)r->width;
 }
 

@@ -167,7 +167,7 @@ static void known_edges(struct saturation *s, enum cycle_order order, uint32_t *
 			source_edges(s, i);
 		}
 	}
-	free(perhaps);
+	mem_free(perhaps);
 	s->trail = mem_realloc(NULL, s->open_count, sizeof(*s->trail));
 }
 
@@ -208,7 +208,7 @@ static bool sort_events(struct saturation *s)
 				s->order[tail++] = to;
 		}
 	}
-	free(missing);
+	mem_free(missing);
 	return tail == s->node_count;
 }
 
@@ -251,7 +251,7 @@ static bool begin(struct saturation *s, enum cycle_order order, uint64_t bytes, 
 		*too_large = true;
 		fine = false;
 	}
-	free(before);
+	mem_free(before);
 	if (!fine)
 		return false;
 	s->by_chain = mem_dup(s->writers, s->writer_head[s->v->key_count] * sizeof(uint32_t));
@@ -543,9 +543,9 @@ static void find_inside(struct cycle_search *c)
 			}
 		}
 	}
-	free(degree);
-	free(head);
-	free(into);
+	mem_free(degree);
+	mem_free(head);
+	mem_free(into);
 }
 
 /* The shortest cycle through one node; returns its length in edges, which are left in `path`. */
@@ -621,13 +621,13 @@ static void find_cycle(struct saturation *s, struct cycle *cycle)
 			cycle->steps[cycle->length++] =
 				(struct cycle_step){from, to, e->detail, (enum graph_kind)e->kind};
 	}
-	free(c.inside);
-	free(c.seen);
-	free(c.parent);
-	free(c.queue);
-	free(c.depth);
-	free(path);
-	free(best);
+	mem_free(c.inside);
+	mem_free(c.seen);
+	mem_free(c.parent);
+	mem_free(c.queue);
+	mem_free(c.depth);
+	mem_free(path);
+	mem_free(best);
 }
 
 /* The solver, which begins with what is known. */
@@ -653,23 +653,23 @@ static enum level_answer ask_model(
 static void release(struct saturation *s)
 {
 	reach_release(&s->reach);
-	free(s->edges.edges);
-	free(s->head);
-	free(s->out);
-	free(s->order);
-	free(s->writer_head);
-	free(s->writers);
-	free(s->by_chain);
-	free(s->group_head);
-	free(s->groups);
-	free(s->item_head);
-	free(s->item_writers);
-	free(s->source);
-	free(s->open);
-	free(s->candidates);
-	free(s->trail);
-	free(s->place);
-	free(s->priority);
+	mem_free(s->edges.edges);
+	mem_free(s->head);
+	mem_free(s->out);
+	mem_free(s->order);
+	mem_free(s->writer_head);
+	mem_free(s->writers);
+	mem_free(s->by_chain);
+	mem_free(s->group_head);
+	mem_free(s->groups);
+	mem_free(s->item_head);
+	mem_free(s->item_writers);
+	mem_free(s->source);
+	mem_free(s->open);
+	mem_free(s->candidates);
+	mem_free(s->trail);
+	mem_free(s->place);
+	mem_free(s->priority);
 }
 
 enum level_answer saturate(const struct facts *f, enum cycle_order order,

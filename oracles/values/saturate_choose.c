@@ -74,8 +74,8 @@ void saturation_places(struct saturation *s)
 	}
 	CHECK(at == s->node_count);
 	saturation_spend(s, PLACE_WORK * (s->edges.count + s->node_count));
-	free(missing);
-	free(heap);
+	mem_free(missing);
+	mem_free(heap);
 }
 
 /* As a known execution with snapshots has them; else sessions are taken to have gone on side by
@@ -159,8 +159,8 @@ static void restore(struct saturation *s, const struct checkpoint *c)
 
 static void forget(struct checkpoint *c)
 {
-	free(c->reach);
-	free(c->order);
+	mem_free(c->reach);
+	mem_free(c->order);
 }
 
 /* Two neighbours in the topological order of a key that are in no order yet: one way, or else the
@@ -314,7 +314,7 @@ static bool decide_sources(struct saturation *s)
 		}
 		fine &= s->work <= s->work_max;
 	}
-	free(reads);
+	mem_free(reads);
 	return fine;
 }
 
@@ -339,7 +339,7 @@ bool saturation_decide(struct saturation *s, uint32_t *commits)
 		}
 		fine = count == 0 || decide_keys(s, keys, count);
 	}
-	free(keys);
+	mem_free(keys);
 	fine = fine && !saturation_tired(s);
 	if (s->open_count && s->work > WORK_MAX)
 		*s->more -= s->work - WORK_MAX < *s->more ? s->work - WORK_MAX : *s->more;

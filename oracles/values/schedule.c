@@ -402,22 +402,22 @@ static uint32_t *none_array(size_t count)
 
 static void release(struct value_schedule *s)
 {
-	free(s->txns);
-	free(s->streams);
-	free(s->priority);
-	free(s->current);
-	free(s->lock);
-	free(s->waiters);
-	free(s->pending);
-	free(s->pending_initial);
-	free(s->writers_left);
-	free(s->by_complete);
-	free(s->done);
-	free(s->heap);
-	free(s->missing);
-	free(s->after_head);
-	free(s->after);
-	free(s->stream_of);
+	mem_free(s->txns);
+	mem_free(s->streams);
+	mem_free(s->priority);
+	mem_free(s->current);
+	mem_free(s->lock);
+	mem_free(s->waiters);
+	mem_free(s->pending);
+	mem_free(s->pending_initial);
+	mem_free(s->writers_left);
+	mem_free(s->by_complete);
+	mem_free(s->done);
+	mem_free(s->heap);
+	mem_free(s->missing);
+	mem_free(s->after_head);
+	mem_free(s->after);
+	mem_free(s->stream_of);
 }
 
 static void set_up(struct value_schedule *s, enum cycle_order order, bool by_place)

@@ -6,6 +6,7 @@
 
 #include "base/bug.h"
 #include "base/interrupt.h"
+#include "base/mem.h"
 
 enum {
 	RESTART_UNIT = 128,
@@ -120,15 +121,15 @@ struct solver *solver_new(uint32_t node_count, enum solver_cycles cycles, const 
 static void free_lists(struct ids *lists, size_t count)
 {
 	for (size_t i = 0; lists && i < count; i++)
-		free(lists[i].at);
-	free(lists);
+		mem_free(lists[i].at);
+	mem_free(lists);
 }
 
 void solver_free(struct solver *s)
 {
 	for (uint32_t i = 0; i < 2 * s->variable_count; i++)
-		free(s->watches[i].at);
-	free(s->watches);
+		mem_free(s->watches[i].at);
+	mem_free(s->watches);
 	free_lists(s->edges_of, 2 * (size_t)s->variable_count);
 	free_lists(s->out, s->node_count);
 	free_lists(s->in, s->node_count);
@@ -136,33 +137,33 @@ void solver_free(struct solver *s)
 	free_lists(s->anti_in, s->node_count);
 	free_lists(s->free_out, s->node_count);
 	free_lists(s->free_in, s->node_count);
-	free(s->literals);
-	free(s->clauses);
-	free(s->origins);
-	free(s->variables);
-	free(s->value);
-	free(s->trail.at);
-	free(s->kept.at);
-	free(s->level_start.at);
-	free(s->heap.at);
-	free(s->learnt.at);
-	free(s->found);
-	free(s->edges);
-	free(s->order);
-	free(s->first_order);
-	free(s->mark);
-	free(s->back_mark);
-	free(s->parent);
-	free(s->back_parent);
-	free(s->queue.at);
-	free(s->back_queue.at);
-	free(s->region.at);
-	free(s->places.at);
-	free(s->base.at);
-	free(s->back.at);
-	free(s->back_at);
-	free(s->priority);
-	free(s);
+	mem_free(s->literals);
+	mem_free(s->clauses);
+	mem_free(s->origins);
+	mem_free(s->variables);
+	mem_free(s->value);
+	mem_free(s->trail.at);
+	mem_free(s->kept.at);
+	mem_free(s->level_start.at);
+	mem_free(s->heap.at);
+	mem_free(s->learnt.at);
+	mem_free(s->found);
+	mem_free(s->edges);
+	mem_free(s->order);
+	mem_free(s->first_order);
+	mem_free(s->mark);
+	mem_free(s->back_mark);
+	mem_free(s->parent);
+	mem_free(s->back_parent);
+	mem_free(s->queue.at);
+	mem_free(s->back_queue.at);
+	mem_free(s->region.at);
+	mem_free(s->places.at);
+	mem_free(s->base.at);
+	mem_free(s->back.at);
+	mem_free(s->back_at);
+	mem_free(s->priority);
+	mem_free(s);
 }
 
 uint32_t solver_variable(struct solver *s, bool phase)
@@ -264,7 +265,7 @@ void solver_clause(struct solver *s, const uint32_t *literals, uint32_t count, u
 		assign(s, all[0], clause);
 	}
 	if (all != copy)
-		free(all);
+		mem_free(all);
 }
 
 void solver_edge(struct solver *s, uint32_t from, uint32_t to, enum solver_kind kind,
@@ -507,7 +508,7 @@ static void learn(struct solver *s)
 	assign(s, lower.at[0], clause);
 	s->variables[lower.at[0] / 2].level = back;
 	s->bump /= ACTIVITY_DECAY;
-	free(lower.at);
+	mem_free(lower.at);
 }
 
 /* The last level that the conflict needs: literals of lower levels may have come later. */
@@ -727,8 +728,8 @@ void solver_core(struct solver *s, void (*edge)(void *context, const struct solv
 			break;
 		}
 	}
-	free(c.clauses);
-	free(c.edges);
-	free(c.variables);
-	free(c.stack);
+	mem_free(c.clauses);
+	mem_free(c.edges);
+	mem_free(c.variables);
+	mem_free(c.stack);
 }

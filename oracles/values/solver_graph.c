@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "values/solver_internal.h"
 
 /* Anti edges against the order that are looked at one by one. */
@@ -446,7 +447,7 @@ static void first_order(struct solver *s)
 		s->out[n].count = s->anti_out[n].count = 0;
 	}
 	memcpy(s->first_order, s->order, s->node_count * sizeof(*s->order));
-	free(missing);
+	mem_free(missing);
 }
 
 /* ------------------------------------------------- anti edges without literals, in bulk */
@@ -493,7 +494,7 @@ static bool bulk_order(struct bulk *b)
 	}
 	for (size_t at = 0; at < ready.count; at++)
 		forward_degrees(s, ready.at[at], missing, -1, &ready);
-	free(missing);
+	mem_free(missing);
 	b->order = ready.at;
 	return ready.count == s->node_count;
 }
@@ -606,9 +607,9 @@ static bool bulk_anti(struct solver *s)
 		for (size_t i = 0; fine && i < b.anti_count && !out_of_steps(s); i++)
 			fine = solver_graph_add(s, b.anti[i]);
 	}
-	free(b.order);
-	free(b.anti);
-	free(b.marks);
+	mem_free(b.order);
+	mem_free(b.anti);
+	mem_free(b.marks);
 	return fine;
 }
 
@@ -618,7 +619,7 @@ bool solver_graph_base(struct solver *s)
 
 	if (s->priority)
 		first_order(s);
-	free(s->priority);
+	mem_free(s->priority);
 	s->priority = NULL;
 	if (!s->base.count)
 		return true;

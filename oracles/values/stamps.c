@@ -230,7 +230,7 @@ enum level_answer stamps_judge(const struct facts *f, uint32_t examples, struct 
 		report_timed(f, &r.found[k], classes[k], examples, out);
 		fails |= r.found[k].count > 0;
 	}
-	free(r.writes);
-	free(r.head);
+	mem_free(r.writes);
+	mem_free(r.head);
 	return fails ? LEVEL_FAILS : f->ambiguous_list ? LEVEL_UNDECIDED : LEVEL_HOLDS;
 }

@@ -176,9 +176,9 @@ static void reader_init(struct reader *r, struct weak *w)
 
 static void reader_release(struct reader *r)
 {
-	free(r->keys);
-	free(r->seen);
-	free(r->next_same);
+	mem_free(r->keys);
+	mem_free(r->seen);
+	mem_free(r->next_same);
 }
 
 /* Links the reads of t by key; a change of source between two of one key is an edge already. */
@@ -315,7 +315,7 @@ static void read_atomic(struct weak *w)
 		}
 	}
 	reader_release(&r);
-	free(last);
+	mem_free(last);
 }
 
 /* ------------------------------------------------------------------------------ be-CC */
@@ -364,15 +364,15 @@ static void index_writers(const struct weak *w, struct writers_index *x)
 	}
 	x->head[v->key_count] = groups;
 	x->group_start[groups] = (uint32_t)total;
-	free(start);
+	mem_free(start);
 }
 
 static void release_writers(struct writers_index *x)
 {
-	free(x->head);
-	free(x->group_session);
-	free(x->group_start);
-	free(x->txn);
+	mem_free(x->head);
+	mem_free(x->group_session);
+	mem_free(x->group_start);
+	mem_free(x->txn);
 }
 
 /* Clocks: by session, how many of its transactions happened before.  Kept only while a transaction that
@@ -508,10 +508,10 @@ static void sort_history(struct weak *w, uint32_t *users)
 			w->order[tail++] = next[t];
 	}
 	w->order_count = tail;
-	free(missing);
-	free(head);
-	free(out);
-	free(next);
+	mem_free(missing);
+	mem_free(head);
+	mem_free(out);
+	mem_free(next);
 }
 
 static void causal(struct weak *w)
@@ -566,11 +566,11 @@ static void causal(struct weak *w)
 		}
 	}
 	release_writers(&x);
-	free(last);
-	free(c.pool);
-	free(c.free_list);
-	free(c.slot);
-	free(c.users);
+	mem_free(last);
+	mem_free(c.pool);
+	mem_free(c.free_list);
+	mem_free(c.slot);
+	mem_free(c.users);
 }
 
 /* --------------------------------------------------------------------------------- all */
@@ -690,12 +690,12 @@ static void report_first(
 		cycle.steps[cycle.length - 1 - i] = swap;
 	}
 	report_cycle(w->f, &cycle, CLASS_LEVEL, weak_names[level], true, out);
-	free(cycle.steps);
-	free(size);
-	free(component);
-	free(parent);
-	free(from);
-	free(queue);
+	mem_free(cycle.steps);
+	mem_free(size);
+	mem_free(component);
+	mem_free(parent);
+	mem_free(from);
+	mem_free(queue);
 }
 
 static bool holds(struct weak *w, enum weak_level level, uint32_t examples, bool first,
@@ -719,7 +719,7 @@ static bool holds(struct weak *w, enum weak_level level, uint32_t examples, bool
 	}
 	inside = mem_zero(w->g.node_count, 1);
 	graph_builder_prune(&w->g, inside);
-	free(inside);
+	mem_free(inside);
 	graph_build(&graph, &w->g);
 	acyclic = graph_is_acyclic(&graph, GRAPH_MASK_ALL);
 	if (!acyclic && first)
@@ -758,14 +758,14 @@ void weak_judge(const struct facts *f, enum weak_level strongest, uint32_t examp
 			answers[l] = LEVEL_FAILS;
 		else
 			answers[l] = ambiguous ? LEVEL_UNDECIDED : LEVEL_HOLDS;
-		free(w.order);
+		mem_free(w.order);
 		w.order = NULL;
 	}
-	free(w.read_head);
-	free(w.read_key);
-	free(w.read_from);
-	free(w.read_op);
-	free(w.write_head);
-	free(w.write_key);
-	free(w.index);
+	mem_free(w.read_head);
+	mem_free(w.read_key);
+	mem_free(w.read_from);
+	mem_free(w.read_op);
+	mem_free(w.write_head);
+	mem_free(w.write_key);
+	mem_free(w.index);
 }

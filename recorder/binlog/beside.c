@@ -277,7 +277,7 @@ static void release(struct binlog_beside *b)
 	if (b->wake_fd >= 0)
 		(void)close(b->wake_fd);
 	pthread_mutex_destroy(&b->lock);
-	free(b);
+	mem_free(b);
 }
 
 static bool can_be_joined(const struct binlog_state *state, const char *node, struct err *err)

@@ -348,6 +348,6 @@ void charset_release(struct binlog *b)
 	for (unsigned i = 0; i < CS_COUNT; i++)
 		if (b->charsets->tried[i] && b->charsets->open[i] != (iconv_t)-1)
 			(void)iconv_close(b->charsets->open[i]);
-	free(b->charsets);
+	mem_free(b->charsets);
 	b->charsets = NULL;
 }

@@ -52,13 +52,13 @@ void binlog_free(struct binlog *b)
 		return;
 	table_maps_forget(b);
 	charset_release(b);
-	free(b->tables);
+	mem_free(b->tables);
 	buf_release(&b->before);
 	buf_release(&b->after);
 	buf_release(&b->inflated);
 	buf_release(&b->scratch);
 	buf_release(&b->text);
-	free(b);
+	mem_free(b);
 }
 
 bool binlog_magic(struct span head, struct err *err)

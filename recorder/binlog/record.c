@@ -179,7 +179,7 @@ static void end_prepared(struct recording *r, const struct binlog_txn *txn)
 		end_txn(r, p->txn, txn->end == BINLOG_END_COMMIT ? TXN_COMMITTED : TXN_ABORTED,
 			txn->end == BINLOG_END_COMMIT ? "commit" : "rollback", txn->gtid,
 			p->begin_seq, p->begin);
-		free(p->xid);
+		mem_free(p->xid);
 		*p = r->prepared[--r->prepared_count];
 		return;
 	}
@@ -453,8 +453,8 @@ static void release(struct recording *r)
 	buf_release(&r->file);
 	buf_release(&r->version);
 	for (size_t i = 0; i < r->prepared_count; i++)
-		free(r->prepared[i].xid);
-	free(r->prepared);
+		mem_free(r->prepared[i].xid);
+	mem_free(r->prepared);
 	if (r->db)
 		mysql_close(r->db);
 }

@@ -233,7 +233,7 @@ static bool encode_set(const char *p, struct buf *out)
 		buf_add_span(out, buf_span(&parts[i].intervals));
 		buf_release(&parts[i].intervals);
 	}
-	free(parts);
+	mem_free(parts);
 	return good;
 }
 

@@ -34,8 +34,8 @@ static void table_map_free(struct table_map *map)
 {
 	arena_release(&map->arena);
 	buf_release(&map->raw);
-	free(map->table.members);
-	free(map);
+	mem_free(map->table.members);
+	mem_free(map);
 }
 
 void table_maps_forget(struct binlog *b)
@@ -393,7 +393,7 @@ bool table_map_take(
 		return true;
 	if (map) {
 		arena_release(&map->arena);
-		free(map->table.members);
+		mem_free(map->table.members);
 	} else {
 		if (b->table_count >= TABLES_MAX)
 			return event_damaged(head, "too many tables", err);

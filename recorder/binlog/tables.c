@@ -63,11 +63,11 @@ void binlog_tables_free(struct binlog_tables *tables)
 	for (size_t i = 0; i < tables->count; i++) {
 		table_schema_release(&tables->list[i]->schema);
 		buf_release(&tables->list[i]->types);
-		free(tables->list[i]);
+		mem_free(tables->list[i]);
 	}
-	free(tables->list);
+	mem_free(tables->list);
 	arena_release(&tables->arena);
-	free(tables);
+	mem_free(tables);
 }
 
 static struct known_table *find(

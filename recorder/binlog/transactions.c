@@ -26,10 +26,10 @@ void binlog_txn_release(struct binlog_txn *txn)
 
 		for (size_t k = 0; k < group->table_count; k++)
 			buf_release(&group->tables[k].rows);
-		free(group->tables);
+		mem_free(group->tables);
 		buf_release(&group->text);
 	}
-	free(txn->groups);
+	mem_free(txn->groups);
 	buf_release(&txn->xid);
 	buf_release(&txn->statement);
 	buf_release(&txn->database);
@@ -404,7 +404,7 @@ void binlog_txns_free(struct binlog_txns *t)
 	buf_release(&t->text);
 	buf_release(&t->key);
 	buf_release(&t->old_key);
-	free(t);
+	mem_free(t);
 }
 
 bool binlog_txns_event(struct binlog_txns *t, struct span event, struct err *err)

@@ -56,9 +56,9 @@ void base_tables_sort(struct base_tables *base_tables)
 void base_tables_release(struct base_tables *base_tables)
 {
 	for (size_t i = 0; i < base_tables->count; i++)
-		free(base_tables->names[i]);
-	free(base_tables->names);
-	free(base_tables->lengths);
+		mem_free(base_tables->names[i]);
+	mem_free(base_tables->names);
+	mem_free(base_tables->lengths);
 	base_tables->names = NULL;
 	base_tables->lengths = NULL;
 	base_tables->count = base_tables->capacity = base_tables->length_capacity = 0;

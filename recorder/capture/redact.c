@@ -155,7 +155,7 @@ static void hash_value(
 		break;
 	}
 	hash(redact, s, out);
-	free(number);
+	mem_free(number);
 }
 
 void redact_packed(const struct redact *redact, struct buf *out, size_t start)

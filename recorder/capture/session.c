@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "capture/capture_internal.h"
 #include "server/flavour.h"
 #include "trace/pack.h"
@@ -121,7 +122,7 @@ void capture_close(struct capture *c, enum close_reason reason, const char *deta
 		capture_emit_session(
 			c, SESSION_CLOSED, detail ? detail : close_reason_text(reason));
 	capture_forget_prepared(c, 0);
-	free(c->prepared);
+	mem_free(c->prepared);
 	for (size_t i = 0; i < ARRAY_LEN(all); i++)
 		buf_release(all[i]);
 	for (size_t i = 0; i < CAPTURE_SHAPES; i++) {

@@ -92,8 +92,8 @@ static uint64_t begun(struct control *c, const struct request *request)
 			!span_eq(request->node, span_str(o->node)))
 			continue;
 		begin = o->begin;
-		free(o->node);
-		free(o->name);
+		mem_free(o->node);
+		mem_free(o->name);
 		*o = c->operations[--c->operation_count];
 		return begin;
 	}
@@ -313,8 +313,8 @@ void control_stop(struct control *c)
 	unlink(c->path);
 	trace_producer_close(c->producer);
 	for (size_t i = 0; i < c->operation_count; i++) {
-		free(c->operations[i].node);
-		free(c->operations[i].name);
+		mem_free(c->operations[i].node);
+		mem_free(c->operations[i].name);
 	}
 	*c = (struct control){.running = false};
 }

@@ -277,7 +277,7 @@ void logs_stop(struct logs *logs)
 	}
 	for (size_t i = 0; logs->built_in && i < ARRAY_LEN(built_in); i++)
 		pattern_free(logs->built_in[i]);
-	free(logs->built_in);
+	mem_free(logs->built_in);
 	for (size_t i = 0; i < logs->own_count; i++)
 		pattern_free(logs->own[i]);
 	*logs = (struct logs){.running = false};

@@ -64,8 +64,8 @@ static struct fact *find_fact(struct poller_state *s, const char *name)
 
 static void forget_fact(struct poller_state *s, size_t i)
 {
-	free(s->facts[i].name);
-	free(s->facts[i].value);
+	mem_free(s->facts[i].name);
+	mem_free(s->facts[i].value);
 	s->facts[i] = s->facts[--s->fact_count];
 }
 
@@ -97,7 +97,7 @@ static void fact(struct poller_state *s, bool membership, const char *name, cons
 	if (strcmp(f->value, value) == 0)
 		return;
 	note_change(s, membership, name, value, f->value);
-	free(f->value);
+	mem_free(f->value);
 	f->value = mem_strdup(value);
 }
 
@@ -439,7 +439,7 @@ bool poller_start(struct poller *poller, struct err *err)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (code) {
 		trace_producer_close(poller->state->producer);
-		free(poller->state);
+		mem_free(poller->state);
 		poller->state = NULL;
 		return err_set_errno(err, code, "cannot start a thread that watches a node");
 	}
@@ -468,6 +468,6 @@ void poller_stop(struct poller *poller)
 	buf_release(&s->member_data.pairs);
 	pthread_cond_destroy(&poller->wake);
 	pthread_mutex_destroy(&poller->lock);
-	free(s);
+	mem_free(s);
 	poller->state = NULL;
 }

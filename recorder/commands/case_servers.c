@@ -14,7 +14,7 @@ static bool start_private(struct case_server *server, struct run_options *run, s
 	bool skip;
 
 	if (!provide_start_with(provided, server->name, server->settings, &skip, err)) {
-		free(provided);
+		mem_free(provided);
 		return false;
 	}
 	server->ctx = provided;
@@ -26,7 +26,7 @@ static bool start_private(struct case_server *server, struct run_options *run, s
 static void stop_private(struct case_server *server)
 {
 	provide_stop(server->ctx);
-	free(server->ctx);
+	mem_free(server->ctx);
 	server->ctx = NULL;
 }
 

@@ -87,6 +87,6 @@ enum exit_status cluster_coverage(char **traces, int count_of_traces)
 	(void)!output_write(&out);
 	for (int i = 0; i < count_of_traces; i++)
 		coverage_read_release(&all[i]);
-	free(all);
+	mem_free(all);
 	return output_finish(ok ? EXIT_STATUS_OK : err_exit_status(&err));
 }

@@ -266,11 +266,11 @@ static enum exit_status run_all(struct corpus_runs *runs)
 static void release(struct corpus_runs *runs)
 {
 	for (size_t i = 0; i < runs->row_count; i++) {
-		free(runs->rows[i].id);
+		mem_free(runs->rows[i].id);
 		for (size_t k = 0; k < RUNS_LEVELS_MAX; k++)
 			buf_release(&runs->rows[i].cells[k].text);
 	}
-	free(runs->rows);
+	mem_free(runs->rows);
 	buf_release(&runs->label);
 }
 

@@ -79,7 +79,7 @@ static bool read_filter(const struct proxy_options *options, struct capture_conf
 
 	if (!read_patterns(options, filter, err)) {
 		filter_release(filter);
-		free(filter);
+		mem_free(filter);
 		return false;
 	}
 	MEM_RESERVE(filters->list, filters->count + 1, filters->capacity);
@@ -92,9 +92,9 @@ static void filters_release(struct filters *filters)
 {
 	for (size_t i = 0; i < filters->count; i++) {
 		filter_release(filters->list[i]);
-		free(filters->list[i]);
+		mem_free(filters->list[i]);
 	}
-	free(filters->list);
+	mem_free(filters->list);
 }
 
 static bool read_redact(const struct proxy_options *options, struct redact *redact, struct err *err)
@@ -202,7 +202,7 @@ static uint64_t snapshot_room(const char *output)
 		folder[slash - output + 1] = '\0';
 	if (statvfs(folder, &at) == 0 && (uint64_t)at.f_bavail * at.f_frsize / 8 < room)
 		room = (uint64_t)at.f_bavail * at.f_frsize / 8;
-	free(folder);
+	mem_free(folder);
 	return room;
 }
 
@@ -418,7 +418,7 @@ static bool nodes_answer(struct proxy *proxy, const struct proxy_options *option
 		if (db)
 			mysql_close(db);
 	}
-	free(c);
+	mem_free(c);
 	return ok;
 }
 
@@ -710,7 +710,7 @@ static enum exit_status record(struct proxy *proxy, const struct proxy_options *
 	instrument_tables_release(&context->tables);
 	if (context->producer)
 		trace_producer_close(context->producer);
-	free(context);
+	mem_free(context);
 	return status;
 }
 
@@ -718,7 +718,7 @@ static void proxy_free(struct proxy *proxy)
 {
 	redact_release(&proxy->capture.redact);
 	tls_context_release(&proxy->relay.tls_context);
-	free(proxy);
+	mem_free(proxy);
 }
 
 static enum exit_status close_trace(

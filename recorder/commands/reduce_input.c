@@ -191,8 +191,8 @@ static bool put_in_order(const struct reading *r, struct scenario *s, unsigned o
 		s->schedule.stmts[i] = was[places[i].number];
 		changed |= places[i].number != i;
 	}
-	free(places);
-	free(was);
+	mem_free(places);
+	mem_free(was);
 	return changed;
 }
 
@@ -294,7 +294,7 @@ static void choose_statements(struct reading *r)
 		memset(doubts, 0, r->e.stmt_count);
 	for (size_t i = 0; i < r->e.stmt_count; i++)
 		r->keep[i] = doubts[i] < DOUBT_OTHERS;
-	free(doubts);
+	mem_free(doubts);
 }
 
 static bool read_free_run(struct reading *r)
@@ -323,8 +323,8 @@ static bool read_scenario_of(struct reading *r)
 static void finish(struct reading *r)
 {
 	execution_release(&r->e);
-	free(r->keep);
-	free(r->origins);
+	mem_free(r->keep);
+	mem_free(r->origins);
 	r->keep = NULL;
 	r->origins = NULL;
 }

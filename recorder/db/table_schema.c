@@ -117,7 +117,7 @@ static uint32_t read_key_columns(const struct reading *r, MYSQL_RES *result, MYS
 		sql_print_name(name, names);
 		*row = mysql_fetch_row(result);
 	} while (*row && strcmp((*row)[0], key) == 0);
-	free(key);
+	mem_free(key);
 	return count;
 }
 
@@ -201,7 +201,7 @@ static bool read_foreign_key(const struct reading *r, MYSQL_RES *result, MYSQL_R
 	buf_add_span(out, buf_span(&target));
 	add_list(out, count, &theirs);
 	buf_add_span(out, buf_span(&rules));
-	free(key);
+	mem_free(key);
 	buf_release(&mine);
 	buf_release(&theirs);
 	buf_release(&target);
@@ -342,8 +342,8 @@ void table_schema_fill(const struct table_schema *schema, struct record_schema *
 void table_schema_release(struct table_schema *schema)
 {
 	for (size_t i = 0; i < schema->name_count; i++)
-		free(schema->names[i]);
-	free(schema->names);
+		mem_free(schema->names[i]);
+	mem_free(schema->names);
 	buf_release(&schema->columns);
 	buf_release(&schema->primary_key);
 	buf_release(&schema->primary_names);

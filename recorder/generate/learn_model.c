@@ -702,7 +702,7 @@ static void learn_transactions(struct learning *l)
 	}
 	if (sessions)
 		saw_number(l, FEATURE_SESSIONS, sessions);
-	free(each);
+	mem_free(each);
 }
 
 /* ---- the recording ---- */
@@ -938,11 +938,11 @@ static void release(struct learning *l)
 {
 	for (size_t i = 0; i < l->e->table_count; i++) {
 		map_release(&l->tables[i].access);
-		free(l->tables[i].counts);
+		mem_free(l->tables[i].counts);
 	}
-	free(l->tables);
-	free(l->txn);
-	free(l->pattern);
+	mem_free(l->tables);
+	mem_free(l->txn);
+	mem_free(l->pattern);
 	map_release(&l->txns);
 	map_release(&l->patterns);
 	arena_release(&l->arena);
@@ -974,7 +974,7 @@ bool learn_model(const char *path, bool anonymous, struct buf *out, struct err *
 	if (ok)
 		print_model(l, out);
 	release(l);
-	free(l);
+	mem_free(l);
 	execution_release(&e);
 	return ok;
 }

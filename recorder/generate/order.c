@@ -149,8 +149,8 @@ struct slot *make_order(struct gen *g, const struct plan *plan, enum order_word 
 	}
 	sort_begins(out, total);
 	for (uint32_t s = 0; s < m.count; s++)
-		free(m.queues[s].steps);
-	free(m.queues);
-	free(m.left);
+		mem_free(m.queues[s].steps);
+	mem_free(m.queues);
+	mem_free(m.left);
 	return out;
 }

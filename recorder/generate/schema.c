@@ -571,7 +571,7 @@ void make_schema(struct gen *g)
 void release_schema(struct gen *g)
 {
 	for (uint32_t i = 0; i < g->table_count; i++) {
-		free(g->tables[i].rows);
+		mem_free(g->tables[i].rows);
 		sampler_release(&g->tables[i].access);
 	}
 	sampler_release(&g->values);

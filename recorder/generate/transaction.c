@@ -424,13 +424,13 @@ void make_plan(struct gen *g, struct plan *plan)
 		if (timeout && i % each == 0)
 			add_at(&plan->txns[i], 0, "set innodb_lock_wait_timeout = 1", NO_EDGE);
 	}
-	free(meetings);
+	mem_free(meetings);
 }
 
 void release_plan(struct plan *plan)
 {
 	for (uint32_t i = 0; i < plan->txn_count; i++)
-		free(plan->txns[i].steps);
-	free(plan->txns);
-	free(plan->edges);
+		mem_free(plan->txns[i].steps);
+	mem_free(plan->txns);
+	mem_free(plan->edges);
 }

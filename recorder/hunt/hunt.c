@@ -508,6 +508,6 @@ bool hunt(const struct hunt_options *options, struct hunt_summary *summary, stru
 	summary->fresh = state_count(&h->state, HUNT_NEW);
 	summary->incomplete = h->state.failed > 0;
 	state_release(&h->state);
-	free(h);
+	mem_free(h);
 	return ok;
 }

@@ -182,8 +182,8 @@ bool merge_hunts(const struct hunt_options *o, struct span head, struct err *err
 	ok = ok && write_log(&m, head, o->folder, err);
 	for (size_t i = 0; i <= o->merge_count; i++)
 		buf_release(&m.logs[i]);
-	free(m.logs);
-	free(m.lines);
+	mem_free(m.logs);
+	mem_free(m.lines);
 	buf_release(&own);
 	return ok;
 }

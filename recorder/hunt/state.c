@@ -158,7 +158,7 @@ static void mark_done(struct hunt_state *state, uint64_t number)
 
 		if (state->done)
 			memcpy(more, state->done, state->done_max / 8);
-		free(state->done);
+		mem_free(state->done);
 		state->done = more;
 		state->done_max = room;
 	}
@@ -240,9 +240,9 @@ void state_add(struct hunt_state *state, const struct hunt_result *result)
 
 void state_release(struct hunt_state *state)
 {
-	free(state->groups);
-	free(state->reasons);
-	free(state->done);
+	mem_free(state->groups);
+	mem_free(state->reasons);
+	mem_free(state->done);
 }
 
 void state_pairs(const struct hunt_state *state, uint64_t *seen, uint64_t *possible)

@@ -391,7 +391,7 @@ static void do_case(struct worker *w, uint64_t number, int out)
 		if (sides[i].loaded)
 			execution_release(&sides[i].e);
 	}
-	free(sides);
+	mem_free(sides);
 	if (made)
 		scenario_release(&s);
 }

@@ -132,7 +132,7 @@ void interpose_prepared_free(struct interpose *i, struct interposed_stmt *p)
 		p->next->prev = p->prev;
 	plan_release(&p->plan);
 	buf_release(&p->text);
-	free(p);
+	mem_free(p);
 }
 
 static struct interposed_stmt *prepared_new(struct interpose *i)
@@ -174,7 +174,7 @@ void interpose_free(struct interpose *i)
 	if (i->deferred.data)
 		mem_wipe(i->deferred.data, i->deferred.capacity);
 	buf_release(&i->deferred);
-	free(i);
+	mem_free(i);
 }
 
 /* ---- to the server ---- */

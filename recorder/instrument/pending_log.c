@@ -307,6 +307,6 @@ void instrument_waiting_release(struct instrument_session *s)
 		buf_release(&s->waiting[i].predicate);
 		buf_release(&s->waiting[i].first_rows);
 	}
-	free(s->waiting);
+	mem_free(s->waiting);
 	buf_release(&s->joined);
 }

@@ -36,7 +36,7 @@ void predicates_free(struct predicates *predicates)
 	for (size_t i = 0; i < PREDICATES_KEPT; i++)
 		buf_release(&predicates->list[i].text);
 	pthread_mutex_destroy(&predicates->lock);
-	free(predicates);
+	mem_free(predicates);
 }
 
 /* Without the names of tables before those of columns: a write may call its table otherwise, and

@@ -84,7 +84,7 @@ void tag_release(struct instrument_tables *tables)
 {
 	for (size_t i = 0; i < tables->claim_count; i++)
 		mysql_close(tables->claims[i]);
-	free(tables->claims);
+	mem_free(tables->claims);
 	tables->claims = NULL;
 	tables->claim_count = tables->claim_capacity = 0;
 }

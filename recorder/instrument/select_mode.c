@@ -174,7 +174,7 @@ static uint32_t pack_before(struct select_state *select, const struct select_wri
 			count++;
 	}
 	buf_release(&keys.bytes);
-	free(keys.list);
+	mem_free(keys.list);
 	buf_release(&key);
 	return count;
 }

@@ -213,11 +213,11 @@ bool instrument_table_describe(struct instrument_table *table, MYSQL *mysql, str
 void instrument_table_release(struct instrument_table *t)
 {
 	for (size_t i = 0; i < t->column_count; i++)
-		free(t->columns[i].name);
-	free(t->columns);
-	free(t->uniques);
-	free(t->database);
-	free(t->name);
-	free(t->log_name);
+		mem_free(t->columns[i].name);
+	mem_free(t->columns);
+	mem_free(t->uniques);
+	mem_free(t->database);
+	mem_free(t->name);
+	mem_free(t->log_name);
 	*t = (struct instrument_table){.number = INSTRUMENT_NO_NUMBER};
 }

@@ -190,37 +190,37 @@ bool instrument_tables_add_node(
 void instrument_tables_release(struct instrument_tables *tables)
 {
 	for (size_t i = 0; i < tables->node_count; i++) {
-		free(tables->nodes[i].name);
-		free(tables->nodes[i].server);
+		mem_free(tables->nodes[i].name);
+		mem_free(tables->nodes[i].server);
 	}
-	free(tables->nodes);
+	mem_free(tables->nodes);
 	for (size_t i = 0; i < tables->count; i++)
 		instrument_table_release(&tables->list[i]);
 	for (size_t i = 0; i < tables->function_count; i++)
-		free(tables->functions[i]);
-	free(tables->functions);
+		mem_free(tables->functions[i]);
+	mem_free(tables->functions);
 	for (size_t i = 0; i < tables->routine_count; i++) {
-		free(tables->routines[i].database);
-		free(tables->routines[i].name);
-		free(tables->routines[i].body);
+		mem_free(tables->routines[i].database);
+		mem_free(tables->routines[i].name);
+		mem_free(tables->routines[i].body);
 	}
-	free(tables->routines);
+	mem_free(tables->routines);
 	for (size_t i = 0; i < tables->view_count; i++) {
-		free(tables->views[i].database);
-		free(tables->views[i].name);
-		free(tables->views[i].definition);
-		free(tables->views[i].columns);
+		mem_free(tables->views[i].database);
+		mem_free(tables->views[i].name);
+		mem_free(tables->views[i].definition);
+		mem_free(tables->views[i].columns);
 	}
-	free(tables->views);
+	mem_free(tables->views);
 	for (size_t i = 0; i < tables->action_count; i++) {
-		free(tables->actions[i].database);
-		free(tables->actions[i].parent);
-		free(tables->actions[i].column);
+		mem_free(tables->actions[i].database);
+		mem_free(tables->actions[i].parent);
+		mem_free(tables->actions[i].column);
 	}
-	free(tables->actions);
+	mem_free(tables->actions);
 	predicates_free(tables->predicates);
 	tag_release(tables);
-	free(tables->list);
+	mem_free(tables->list);
 	*tables = (struct instrument_tables){0};
 }
 

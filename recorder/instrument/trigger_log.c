@@ -65,7 +65,7 @@ void statement_probes_release(struct statement_probes *probes)
 	}
 	for (size_t i = 0; i < ARRAY_LEN(probes->scratch); i++)
 		buf_release(&probes->scratch[i]);
-	free(probes->list);
+	mem_free(probes->list);
 	*probes = (struct statement_probes){0};
 }
 

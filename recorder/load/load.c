@@ -103,8 +103,8 @@ static void make_tables(struct load *load)
 static void release_tables(struct load *load)
 {
 	for (unsigned i = 0; i < load->table_count; i++) {
-		free(load->tables[i].accesses);
-		free(load->tables[i].dynamic);
+		mem_free(load->tables[i].accesses);
+		mem_free(load->tables[i].dynamic);
 	}
 	sampler_release(&load->values);
 	sampler_release(&load->access);
@@ -312,8 +312,8 @@ static bool run_sessions(struct load *load, struct load_report *report, struct e
 		}
 	}
 	report->run_ns = clock_mono_ns() - begin;
-	free(sessions);
-	free(threads);
+	mem_free(sessions);
+	mem_free(threads);
 	return ok;
 }
 
@@ -327,7 +327,7 @@ static void fit_accesses(const struct load *load, struct access_fit *fit)
 		access_add(fit, &load->access, counts, load->static_count);
 	}
 	access_finish(fit);
-	free(counts);
+	mem_free(counts);
 }
 
 bool load_run(const struct load_options *options, struct load_report *report, struct err *err)
@@ -342,7 +342,7 @@ bool load_run(const struct load_options *options, struct load_report *report, st
 	target.database = NULL;
 	mysql = client_dial(&target, err);
 	if (!mysql) {
-		free(load);
+		mem_free(load);
 		return false;
 	}
 	make_tables(load);
@@ -354,6 +354,6 @@ bool load_run(const struct load_options *options, struct load_report *report, st
 		ok = database_statement(mysql, "drop database if exists", options->target.database, err);
 	mysql_close(mysql);
 	release_tables(load);
-	free(load);
+	mem_free(load);
 	return ok;
 }

@@ -377,6 +377,6 @@ void *load_session_run(void *ctx)
 		mysql_close(w->mysql);
 	mysql_thread_end();
 	buf_release(&w->sql);
-	free(w);
+	mem_free(w);
 	return NULL;
 }

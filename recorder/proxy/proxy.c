@@ -480,7 +480,7 @@ out:
 		close(signal_fd);
 	if (proxy->spare_fd >= 0)
 		close(proxy->spare_fd);
-	free(proxy->workers);
+	mem_free(proxy->workers);
 	proxy->workers = NULL;
 	return ok;
 }

@@ -31,7 +31,7 @@ static void take_mail(struct relay_worker *w)
 	pthread_mutex_unlock(&w->lock);
 	for (size_t i = 0; i < count; i++)
 		session_open(w, &arrivals[i]);
-	free(arrivals);
+	mem_free(arrivals);
 	if ((drain || stop) && !w->draining) {
 		struct session *next;
 
@@ -129,7 +129,7 @@ static void free_dead(struct relay_worker *w)
 			continue;
 		}
 		*at = s->next;
-		free(s);
+		mem_free(s);
 	}
 }
 

@@ -32,7 +32,7 @@ void server_context_release(struct server_context *context)
 		buf_release(&context->tables[i].name);
 		buf_release(&context->tables[i].columns);
 	}
-	free(context->tables);
+	mem_free(context->tables);
 	context->tables = NULL;
 	context->count = context->capacity = 0;
 }
@@ -567,8 +567,8 @@ static bool table_rows(struct server_context *context, MYSQL *db, struct capture
 out:
 	if (result)
 		mysql_free_result(result);
-	free(columns);
-	free(hidden);
+	mem_free(columns);
+	mem_free(hidden);
 	buf_release(&part.rows);
 	buf_release(&part.versions);
 	buf_release(&part.version_list);

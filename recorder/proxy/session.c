@@ -103,7 +103,7 @@ void session_close_saying(struct session *s, enum close_reason reason, const cha
 	side_close(&s->side[SERVER]);
 	if (s->connecting || s->doom)
 		w->connecting--;
-	free(s->doom);
+	mem_free(s->doom);
 	s->doom = NULL;
 	buf_release(&s->track_answer);
 	if (s->prev)

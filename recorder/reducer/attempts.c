@@ -61,7 +61,7 @@ void reducer_measure(const struct scenario *s, struct reducer_size *out)
 	scenario_print(s, &text);
 	out->bytes = text.len;
 	buf_release(&text);
-	free(seen);
+	mem_free(seen);
 }
 
 /* ---- files ---- */

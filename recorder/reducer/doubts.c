@@ -245,7 +245,7 @@ bool doubts_of_trace(const struct failure *failure, const struct execution *e, c
 				 : fill_error_doubts(&d, failure->class_, doubts);
 
 	arena_release(&d.arena);
-	free(d.sessions);
+	mem_free(d.sessions);
 	return ok;
 }
 
@@ -281,6 +281,6 @@ bool doubts_of_run(const struct failure *failure, const struct scenario *scenari
 	memset(doubts, 4, scenario->schedule.count);
 	for (uint32_t i = 0; ok && i < scenario->session_count; i++)
 		spread_doubts(scenario, i, e, of_executed, doubts);
-	free(of_executed);
+	mem_free(of_executed);
 	return ok;
 }

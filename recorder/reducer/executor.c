@@ -325,5 +325,5 @@ void executor_close(struct executor *x)
 {
 	for (unsigned i = 0; i < x->options.jobs; i++)
 		end_child(&x->children[i], false);
-	free(x);
+	mem_free(x);
 }

@@ -51,7 +51,7 @@ void experience_open(struct experience *out, const char *path)
 
 void experience_release(struct experience *e)
 {
-	free(e->lines);
+	mem_free(e->lines);
 }
 
 void experience_class(struct experience *e, const char *class_)

@@ -213,7 +213,7 @@ bool reducer_run(const struct reducer_options *options, const struct scenario *s
 	experience_release(&r.experience);
 	map_release(&r.tried);
 	buf_release(&text);
-	free(r.outcomes);
-	free(doubts);
+	mem_free(r.outcomes);
+	mem_free(doubts);
 	return ok;
 }

@@ -101,7 +101,7 @@ static bool run_step(struct step *step, const struct ddmin_unit *units, size_t c
 				.test = test_step,
 				.ctx = &run},
 		run.kept);
-	free(run.kept);
+	mem_free(run.kept);
 	return step->r->summary->accepted != before;
 }
 
@@ -180,7 +180,7 @@ bool reduction_edits(struct reduction *r)
 		units[i] = (struct ddmin_unit){.level = (uint8_t)edits.items[i].level, .doubt = edits.items[i].doubt};
 	step.base = &base;
 	changed = run_step(&step, units, edits.count, NULL, 0, false);
-	free(units);
+	mem_free(units);
 	edits_release(&edits);
 	script_release(&script);
 	scenario_release(&base);
@@ -232,7 +232,7 @@ static void reduce_simple(struct reduction *r, size_t count,
 		(void)run_step(&step, units, count, NULL, 0, false);
 		scenario_release(&base);
 	}
-	free(units);
+	mem_free(units);
 }
 
 void reduction_constants(struct reduction *r)
@@ -373,7 +373,7 @@ static bool shorten_settings(struct reduction *r, const struct span *settings, s
 			word = rest;
 		}
 	}
-	free(fewer);
+	mem_free(fewer);
 	buf_release(&shorter);
 	return done;
 }

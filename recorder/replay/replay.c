@@ -464,7 +464,7 @@ static bool walk(struct replayer *r)
 	}
 	if (ok)
 		drain(r);
-	free(events);
+	mem_free(events);
 	if (ok && engine_stopped(&r->engine)) {
 		engine_note(&r->engine, "interrupted", SPAN_LIT("the user ended the replay"));
 		engine_abandon_all(&r->engine);
@@ -548,9 +548,9 @@ bool replay(const struct execution *e, const struct replay_options *options,
 		summary->by_time = r.engine.by_time;
 		ok = engine_close(&r.engine, ok);
 	}
-	free(r.players);
-	free(r.names);
-	free(r.player_of);
-	free(r.told_blocked);
+	mem_free(r.players);
+	mem_free(r.names);
+	mem_free(r.player_of);
+	mem_free(r.told_blocked);
 	return ok;
 }

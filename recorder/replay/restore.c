@@ -65,7 +65,7 @@ static bool make_databases(
 			memcpy(copy, name.ptr, name.len);
 		if (!is_system(name) && !is_made(engine, copy))
 			ok = engine_make_database(engine, copy);
-		free(copy);
+		mem_free(copy);
 		if (!ok)
 			return false;
 	}

@@ -767,9 +767,9 @@ bool engine_close(struct engine *e, bool ok)
 		if (!e->options->keep_database && !e->control_dead &&
 			!control_statement(e, "drop database if exists", e->databases[i]) && ok)
 			ok = engine_fail(e, "the database cannot be dropped");
-		free(e->databases[i]);
+		mem_free(e->databases[i]);
 	}
-	free(e->databases);
+	mem_free(e->databases);
 	snapshot_release(&e->snapshot);
 	instrument_tables_release(&e->tables);
 	if (e->writer) {
@@ -780,7 +780,7 @@ bool engine_close(struct engine *e, bool ok)
 			ok = false;
 	}
 	close_nodes(e);
-	free(e->clients);
-	free(e->fds);
+	mem_free(e->clients);
+	mem_free(e->fds);
 	return ok;
 }

@@ -53,7 +53,7 @@ void expect_print_rows(const struct client *client, uint64_t rows_max, struct bu
 	} else {
 		buf_add_str(out, "rows that could not be read");
 	}
-	free(rows.values);
+	mem_free(rows.values);
 }
 
 static bool outcome_met(const struct scenario_expect *expect, const struct client *client)
@@ -74,7 +74,7 @@ static bool outcome_met(const struct scenario_expect *expect, const struct clien
 		if (client->error || !client->has_rows)
 			return false;
 		ok = read_rows(client, &rows) && scenario_rows_fit(expect, rows.values, rows.columns, rows.count);
-		free(rows.values);
+		mem_free(rows.values);
 		return ok;
 	}
 	return false;

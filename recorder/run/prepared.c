@@ -427,11 +427,11 @@ static void tell_rows(struct client *c, MYSQL_STMT *stmt, MYSQL_RES *metadata, b
 		c->row_count += first;
 	}
 	for (unsigned i = 0; i < columns; i++)
-		free(binds[i].buffer);
-	free(binds);
-	free(lengths);
-	free(nulls);
-	free(row);
+		mem_free(binds[i].buffer);
+	mem_free(binds);
+	mem_free(lengths);
+	mem_free(nulls);
+	mem_free(row);
 }
 
 static void tell_result(struct client *c, MYSQL_STMT *stmt)
@@ -490,12 +490,12 @@ void prepared_release(struct client *c)
 
 		mysql_stmt_close(p->stmt);
 		buf_release(&p->sql);
-		free(p->binds);
-		free(p->values);
-		free(p->times);
-		free(p->lengths);
+		mem_free(p->binds);
+		mem_free(p->values);
+		mem_free(p->times);
+		mem_free(p->lengths);
 		arena_release(&p->bulk);
-		free(p);
+		mem_free(p);
 	}
-	free(c->prepared);
+	mem_free(c->prepared);
 }

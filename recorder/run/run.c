@@ -148,7 +148,7 @@ static bool run_section(struct run *r, const struct scenario_section *section)
 
 	r->section = section;
 	r->first_unsent = 0;
-	free(r->sent);
+	mem_free(r->sent);
 	r->sent = mem_zero(section->count + 1, sizeof(*r->sent));
 	for (;;) {
 		size_t next;
@@ -243,7 +243,7 @@ static bool run_freely(struct run *r, const struct scenario_section *section)
 			engine_abandon_all(e);
 		}
 	}
-	free(sessions);
+	mem_free(sessions);
 	return ok;
 }
 
@@ -297,6 +297,6 @@ bool run_scenario(const struct scenario *scenario, const struct run_options *opt
 	ok = run_all(&r);
 	summary->by_time = r.engine.by_time;
 	ok = engine_close(&r.engine, ok);
-	free(r.sent);
+	mem_free(r.sent);
 	return ok;
 }

@@ -40,8 +40,8 @@ bool settings_equal(char *const *a, char *const *b)
 void settings_free(char **settings)
 {
 	for (size_t i = 0; settings && settings[i]; i++)
-		free(settings[i]);
-	free(settings);
+		mem_free(settings[i]);
+	mem_free(settings);
 }
 
 /* "ON" and "1" are one. */

@@ -75,8 +75,8 @@ bool scenario_shuffle(struct scenario *out, const struct scenario *s, uint64_t s
 			out, &out->schedule, session, s->schedule.stmts[next[session]++].sql, err);
 		left[session]--;
 	}
-	free(left);
-	free(next);
+	mem_free(left);
+	mem_free(next);
 	if (!ok)
 		scenario_release(out);
 	return ok;

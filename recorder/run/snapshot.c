@@ -296,8 +296,8 @@ bool snapshot_rows(struct snapshot *s, const char *moment, struct err *err)
 void snapshot_release(struct snapshot *s)
 {
 	for (size_t i = 0; i < s->table_count; i++)
-		free(s->tables[i]);
-	free(s->tables);
+		mem_free(s->tables[i]);
+	mem_free(s->tables);
 	s->tables = NULL;
 	s->table_count = s->table_capacity = 0;
 }

@@ -62,7 +62,7 @@ struct live *live_open(const char *interface, const uint16_t *ports, size_t port
 	live->pcap = pcap_create(interface, problem);
 	if (!live->pcap) {
 		err_set(err, ERR_IO, "cannot capture on %s: %s", interface, problem);
-		free(live);
+		mem_free(live);
 		return NULL;
 	}
 	(void)pcap_set_snaplen(live->pcap, SNAP);
@@ -152,7 +152,7 @@ void live_close(struct live *live)
 	if (!live)
 		return;
 	pcap_close(live->pcap);
-	free(live);
+	mem_free(live);
 }
 
 #else

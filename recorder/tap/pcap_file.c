@@ -178,10 +178,10 @@ void pcap_file_close(struct pcap_file *f)
 		return;
 	if (f->gz)
 		gzclose(f->gz);
-	free(f->interfaces);
-	free(f->name);
+	mem_free(f->interfaces);
+	mem_free(f->name);
 	buf_release(&f->bytes);
-	free(f);
+	mem_free(f);
 }
 
 /* ---- packets ---- */

@@ -180,7 +180,7 @@ static void make_opaque(struct tap *tap, struct connection *c, const char *reaso
 			struct held *h = c->flow[way].held;
 
 			c->flow[way].held = h->next;
-			free(h);
+			mem_free(h);
 		}
 	}
 	c->held_bytes = 0;
@@ -226,7 +226,7 @@ static void close_connection(struct tap *tap, struct connection *c, enum close_r
 			struct held *h = c->flow[way].held;
 
 			c->flow[way].held = h->next;
-			free(h);
+			mem_free(h);
 		}
 	}
 	lost = !c->capture.quit && c->wire.phase == WIRE_COMMANDS;
@@ -236,7 +236,7 @@ static void close_connection(struct tap *tap, struct connection *c, enum close_r
 	count_statements(tap, c);
 	wire_release(&c->wire);
 	capture_close(&c->capture, reason, NULL);
-	free(c);
+	mem_free(c);
 }
 
 /* Its end was not captured: what came of its transaction is not known. */
@@ -322,7 +322,7 @@ static void take_held(struct tap *tap, struct connection *c)
 			if (distance(c->flow[way].next, h->seq + (uint32_t)h->len + h->missing + h->fin) > 0)
 				take_piece(tap, c, way, h->seq, span_of(h->bytes, h->len), h->missing, h->fin, h->at,
 					h->begin_seq);
-			free(h);
+			mem_free(h);
 			more = true;
 		}
 	}
@@ -528,5 +528,5 @@ void tap_free(struct tap *tap)
 	if (!tap)
 		return;
 	tap_end(tap);
-	free(tap);
+	mem_free(tap);
 }

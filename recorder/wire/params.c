@@ -44,8 +44,8 @@ static void stmt_free(struct wire_stmts *stmts, struct wire_stmt *stmt)
 	stmts->bytes -= stmt->bytes;
 	stmts->count--;
 	wire_columns_release(&stmt->columns);
-	free(stmt->types);
-	free(stmt);
+	mem_free(stmt->types);
+	mem_free(stmt);
 }
 
 struct wire_stmt *wire_stmts_add(struct wire_stmts *stmts, uint32_t id)
@@ -92,7 +92,7 @@ void wire_stmts_clear(struct wire_stmts *stmts)
 			stmt_free(stmts, stmt);
 		}
 	}
-	free(stmts->buckets);
+	mem_free(stmts->buckets);
 	*stmts = (struct wire_stmts){NULL, 0, 0, 0};
 }
 
@@ -158,7 +158,7 @@ void wire_stmt_drop_long_data(struct wire_stmts *stmts, struct wire_stmt *stmt)
 		return;
 	for (size_t i = 0; i < stmt->long_count; i++)
 		buf_release(&stmt->long_data[i].kept);
-	free(stmt->long_data);
+	mem_free(stmt->long_data);
 	stmt->long_data = NULL;
 	stmt->long_count = stmt->long_capacity = 0;
 	account(stmts, stmt);
@@ -219,7 +219,7 @@ static void remember_types(struct wire_stmts *stmts, struct wire_stmt *stmt,
 	const unsigned char *types, struct cursor named, uint32_t count)
 {
 	if (stmt->types_count != count) {
-		free(stmt->types);
+		mem_free(stmt->types);
 		stmt->types = mem_zero(count, sizeof(*stmt->types));
 		stmt->types_count = count;
 		account(stmts, stmt);

@@ -168,7 +168,7 @@ void wire_columns_clear(struct wire_columns *columns)
 
 void wire_columns_release(struct wire_columns *columns)
 {
-	free(columns->list);
+	mem_free(columns->list);
 	buf_release(&columns->text);
 	*columns = WIRE_COLUMNS_INIT;
 }

@@ -28,7 +28,7 @@ static void drop_memory(struct wire *w)
 		buf_release(&w->queue[(w->head + i) % w->capacity].body);
 	w->count = 0;
 	w->queued_bytes = 0;
-	free(w->queue);
+	mem_free(w->queue);
 	w->queue = NULL;
 	w->capacity = w->head = 0;
 	wire_stmts_clear(&w->stmts);
@@ -74,7 +74,7 @@ static struct wire_command *queue_push(struct wire *w, uint8_t byte)
 
 		for (size_t i = 0; i < w->count; i++)
 			queue[i] = *wire_queue_at(w, i);
-		free(w->queue);
+		mem_free(w->queue);
 		w->queue = queue;
 		w->head = 0;
 		w->capacity = fresh;

@@ -15,6 +15,7 @@
 - The build enforces the arrows too: a file with a wrong include does not compile with the
   flags that meson gives to that folder (and one with a right include does).
 - isotrace links no database client.
+- Memory is given back by mem_free(), not by free().
 - Every source file has an SPDX line; no tracked file is larger than 1 MiB; open points live in
   the tracker, not in comments.
 """
@@ -362,6 +363,23 @@ def check_linking(program):
            bad or ["needs: " + " ".join(needed)])
 
 
+FREE = re.compile(r"(?<![\w>.])free\(")
+# What implements it; what is loaded into servers, and has nothing but the C library.
+FREES = ("formats/base/mem.c", "recorder/cluster/coverage/agent.c")
+
+
+def check_frees(root, names):
+    problems = []
+    for name in names:
+        if name.split("/")[0] not in FOLDERS or not name.endswith((".c", ".h", ".re", ".y")) or name in FREES:
+            continue
+        for number, line in enumerate(text_of(root, name).splitlines(), 1):
+            if FREE.search(line):
+                problems.append(f"{name}:{number}: {line.strip()}")
+    report(not problems and FREE.search("\tfree(x);") and not FREE.search("mem_free(x); p->free(x);"),
+           "memory is given back by mem_free()", problems)
+
+
 def check_files(root, names):
     without, large, open_points = [], [], []
     marks = re.compile(r"\b(" + "|".join(["TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK"]) + r")\b")
@@ -388,6 +406,7 @@ def main(root, build, program):
     check_calls(root, build, names)
     check_build_enforces(build, names)
     check_linking(program)
+    check_frees(root, names)
     check_files(root, names)
     print(f"1..{len(results)}")
     return 0 if all(results) else 1

@@ -128,7 +128,7 @@ static void add_blockers(struct digest *d, const struct execution *e, struct spa
 	add_u64(d, count);
 	for (uint32_t i = 0; i < count; i++)
 		add_u64(d, found[i]);
-	free(found);
+	mem_free(found);
 }
 
 static void add_begin(struct digest *d, const struct execution *e, const struct execution_stmt *s)
@@ -253,7 +253,7 @@ void execution_digest(const struct execution *e, char out[33])
 		add_rows(&d, &e->tables[i].initial);
 		add_rows(&d, &e->tables[i].final);
 	}
-	free(events);
+	mem_free(events);
 	map_release(&d.txns);
 	siphash_final(&d.sip, bytes);
 	for (size_t i = 0; i < sizeof(bytes); i++)

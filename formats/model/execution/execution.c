@@ -392,7 +392,7 @@ static void join_sets(struct loader *l, struct execution_stmt *stmt)
 	stmt->set_count = results_count(parts, count);
 	stmt->sets = mem_zero(stmt->set_count, sizeof(*stmt->sets));
 	results_join(&stmt->record, parts, count, stmt->sets);
-	free(parts);
+	mem_free(parts);
 }
 
 /* Columns that the recorder added to the end of the table (isorec prepare): how many are the
@@ -535,8 +535,8 @@ static void loader_release(struct loader *l)
 	map_release(&l->parts);
 	map_release(&l->prepared);
 	map_release(&l->tables);
-	free(l->texts);
-	free(l->results);
+	mem_free(l->texts);
+	mem_free(l->results);
 }
 
 /* Says how far it is.  False: it is to end here. */
@@ -622,18 +622,18 @@ void execution_release(struct execution *e)
 {
 	for (size_t i = 0; i < e->stmt_count; i++) {
 		for (uint32_t j = 0; j < e->stmts[i].set_count; j++)
-			free(e->stmts[i].sets[j].rows);
-		free(e->stmts[i].sets);
+			mem_free(e->stmts[i].sets[j].rows);
+		mem_free(e->stmts[i].sets);
 	}
 	for (size_t i = 0; i < e->table_count; i++) {
-		free(e->tables[i].initial.rows);
-		free(e->tables[i].final.rows);
+		mem_free(e->tables[i].initial.rows);
+		mem_free(e->tables[i].final.rows);
 	}
-	free(e->sessions);
-	free(e->stmts);
-	free(e->txns);
-	free(e->tables);
-	free(e->programs);
+	mem_free(e->sessions);
+	mem_free(e->stmts);
+	mem_free(e->txns);
+	mem_free(e->tables);
+	mem_free(e->programs);
 	results_close(e->results);
 	arena_release(&e->arena);
 	*e = (struct execution){.arena = ARENA_INIT};

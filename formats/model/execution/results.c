@@ -56,13 +56,13 @@ void results_close(struct execution_results *results)
 		struct kept *k = &results->kept[i];
 
 		for (size_t s = 0; s < k->capacity; s++)
-			free(k->sets[s].rows);
-		free(k->sets);
+			mem_free(k->sets[s].rows);
+		mem_free(k->sets);
 		buf_release(&k->bytes);
 	}
 	trace_blocks_close(results->blocks);
-	free(results->parts);
-	free(results);
+	mem_free(results->parts);
+	mem_free(results);
 }
 
 uint32_t results_add(struct execution_results *results, struct trace_place place, uint32_t next)
@@ -190,8 +190,8 @@ static void read_sets(struct kept *k, size_t count)
 	for (uint32_t i = 0; i < k->count; i++)
 		k->sets[i] = (struct execution_rows){.rows = k->sets[i].rows, .capacity = k->sets[i].capacity};
 	results_join(&k->stmt->record, parts, read, k->sets);
-	free(records);
-	free(parts);
+	mem_free(records);
+	mem_free(parts);
 }
 
 /* The sets of a statement, in memory; NULL: they cannot be read any more. */
@@ -302,7 +302,7 @@ static bool each_in_trace(
 			buf_add_span(&copy, record);
 		good = good && each_of_part(content, buf_span(&copy), each, ctx, &bytes);
 	}
-	free(parts);
+	mem_free(parts);
 	buf_release(&bytes);
 	buf_release(&copy);
 	return good;

@@ -37,7 +37,7 @@ static void hashmap_grow(struct build_hashmap *map)
 			i = (i + 1) & map->mask;
 		map->slots[i] = old[k];
 	}
-	free(old);
+	mem_free(old);
 }
 
 static struct build_slot *hashmap_at(
@@ -77,28 +77,28 @@ void build_init(struct history_build *build, struct history *history)
 
 static void release_maps(struct history_build *build)
 {
-	free(build->objects.slots);
-	free(build->versions.slots);
-	free(build->texts.slots);
+	mem_free(build->objects.slots);
+	mem_free(build->versions.slots);
+	mem_free(build->texts.slots);
 	build->objects = build->versions = build->texts = (struct build_hashmap){NULL, 0, 0, 0};
-	free(build->states);
+	mem_free(build->states);
 	build->states = NULL;
 	map_release(&build->session_map);
-	free(build->near_sessions);
-	free(build->near_txns);
+	mem_free(build->near_sessions);
+	mem_free(build->near_txns);
 	build->near_sessions = build->near_txns = NULL;
 	map_release(&build->table_map);
 	map_release(&build->txn_map);
 	map_release(&build->stmt_map);
 	map_release(&build->named);
 	strtab_release(&build->names);
-	free(build->name_refs);
+	mem_free(build->name_refs);
 	build->name_refs = NULL;
 	for (uint32_t i = 0; i < build->history->session_count; i++) {
-		free(build->sessions[i].savepoints);
-		free(build->sessions[i].recent);
+		mem_free(build->sessions[i].savepoints);
+		mem_free(build->sessions[i].recent);
 	}
-	free(build->sessions);
+	mem_free(build->sessions);
 	build->sessions = NULL;
 	buf_release(&build->scratch);
 }
@@ -106,7 +106,7 @@ static void release_maps(struct history_build *build)
 void build_abandon(struct history_build *build)
 {
 	release_maps(build);
-	free(build->schemas);
+	mem_free(build->schemas);
 	history_release(build->history);
 	memset(build, 0, sizeof(*build));
 }
@@ -126,7 +126,7 @@ void build_finish(struct history_build *build)
 	}
 	history->server_ref = history_bytes(history, build->server);
 	build_orders(build);
-	free(build->schemas);
+	mem_free(build->schemas);
 	memset(build, 0, sizeof(*build));
 }
 

@@ -24,12 +24,12 @@ static void add_kind(struct decoded *decoded, enum decoded_kind kind)
 
 void decoded_release(struct decoded *decoded)
 {
-	free(decoded->kinds);
-	free(decoded->stmts);
-	free(decoded->txns);
-	free(decoded->probes);
-	free(decoded->rows);
-	free(decoded->others);
+	mem_free(decoded->kinds);
+	mem_free(decoded->stmts);
+	mem_free(decoded->txns);
+	mem_free(decoded->probes);
+	mem_free(decoded->rows);
+	mem_free(decoded->others);
 	for (size_t i = 0; i < DECODE_COLUMNS_KEPT; i++)
 		buf_release(&decoded->columns[i]);
 	memset(decoded, 0, sizeof(*decoded));

@@ -75,7 +75,7 @@ static void radix_sort(const uint32_t *keys, uint32_t *ids, uint32_t count)
 	}
 	/* Three passes: the result is in what the caller passed as the other array. */
 	memcpy(other, ids, count * sizeof(*ids));
-	free(ids);
+	mem_free(ids);
 }
 
 static bool txns_are_sorted(const struct history *history)
@@ -127,7 +127,7 @@ static void sort_txns(struct finishing *all)
 	for (uint32_t i = 0; i < count; i++)
 		all->fresh[ids[i]] = i;
 	permute(history->txns, ids, count);
-	free(ids);
+	mem_free(ids);
 }
 
 static uint32_t fresh_txn(const struct finishing *all, uint32_t txn)
@@ -166,7 +166,7 @@ static void link_sessions(struct finishing *all)
 		}
 	}
 	counts->unknown_outcomes = all->unknown_count;
-	free(last);
+	mem_free(last);
 }
 
 /* Everything else that names a transaction, but for operations; and what else there is to say of
@@ -286,7 +286,7 @@ static void group_ops(struct finishing *all)
 			gone = mem_discard(
 				history->ops, gone, (size_t)(i + 1) * sizeof(*history->ops));
 	}
-	free(history->ops);
+	mem_free(history->ops);
 	history->ops = grouped;
 	history->op_count = total;
 	all->ops_without_txn = lonely;
@@ -358,7 +358,7 @@ static void sort_ops(void *data, unsigned part)
 			struct history_op *spare = mem_realloc(NULL, count / 2 + 1, sizeof(*spare));
 
 			sort_run(history, ops, count, spare);
-			free(spare);
+			mem_free(spare);
 		}
 	}
 }
@@ -606,7 +606,7 @@ static void own_writes(void *data, unsigned part)
 		history_check_txn(all->history, t);
 	}
 	all->reads_undecided[part] = pass.reads_undecided;
-	free(pass.own);
+	mem_free(pass.own);
 }
 
 /* ---- which transactions count as committed ---- */
@@ -682,7 +682,7 @@ static void observe_unknown(struct finishing *all)
 		return;
 	mark_unsure(all);
 	parallel_run(observe_part, all, FINISH_PARTS);
-	free(all->unsure);
+	mem_free(all->unsure);
 	for (size_t k = 0; k < all->unknown_count; k++)
 		history->counts.unknown_counted_committed +=
 			(history->txns[all->unknown[k]].flags & HISTORY_TXN_OBSERVED) != 0;
@@ -749,7 +749,7 @@ void build_orders(struct history_build *build)
 
 	parallel_run(group_part, &all, 2);
 	parallel_run(move_part, &all, 2);
-	free(all.fresh);
+	mem_free(all.fresh);
 	for (uint32_t i = 0; i < all.ops_without_txn; i++)
 		forget_op(&all, &history->ops[history->op_count + i]);
 	choose_parts(&all);
@@ -758,16 +758,16 @@ void build_orders(struct history_build *build)
 	parallel_run(own_writes, &all, FINISH_PARTS);
 	for (unsigned part = 0; part < FINISH_PARTS; part++)
 		history->counts.reads_undecided += all.reads_undecided[part];
-	free(all.ends);
+	mem_free(all.ends);
 	observe_unknown(&all);
-	free(all.unknown);
+	mem_free(all.unknown);
 	committed = bits_new(history->txn_count);
 	for (uint32_t t = 0; t < history->txn_count; t++) {
 		if (history_committed(history, t))
 			bit_set(committed, t);
 	}
 	order_objects(history, committed);
-	free(committed);
+	mem_free(committed);
 	count_rest(history);
 	history_check_rest(history);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "base/mem.h"
 #include "base/search.h"
 #include "server/flavour.h"
 #include "trace/record.h"
@@ -668,7 +669,7 @@ static void delete_all(struct cascades *c)
 		qsort(all, count, sizeof(*all), by_date);
 	for (size_t i = 0; i < count; i++)
 		delete_from(c, all[i].version, 0);
-	free(all);
+	mem_free(all);
 }
 
 /* What is not known of a table is not known of those that follow it. */
@@ -719,13 +720,13 @@ void cascade_deletes(struct history_build *build)
 		spread_doubts(&c);
 	}
 	for (size_t i = 0; i < c.follow_count; i++)
-		free(c.follows[i].places);
-	free(c.follows);
-	free(c.undos);
-	free(c.puts);
-	free(c.lost);
-	free(c.there);
-	free(c.marks);
+		mem_free(c.follows[i].places);
+	mem_free(c.follows);
+	mem_free(c.undos);
+	mem_free(c.puts);
+	mem_free(c.lost);
+	mem_free(c.there);
+	mem_free(c.marks);
 	buf_release(&c.value);
 	buf_release(&c.other);
 }

@@ -67,19 +67,19 @@ bool history_variable(const struct history *history, const char *name, struct va
 void history_release(struct history *history)
 {
 	history_source_free(history->source);
-	free(history->sessions);
-	free(history->tables);
-	free(history->txns);
-	free(history->stmts);
-	free(history->ops);
-	free(history->objects);
-	free(history->versions);
-	free(history->predicates);
-	free(history->predicate_versions);
-	free(history->order);
-	free(history->undos);
-	free(history->unseen);
-	free(history->pool);
+	mem_free(history->sessions);
+	mem_free(history->tables);
+	mem_free(history->txns);
+	mem_free(history->stmts);
+	mem_free(history->ops);
+	mem_free(history->objects);
+	mem_free(history->versions);
+	mem_free(history->predicates);
+	mem_free(history->predicate_versions);
+	mem_free(history->order);
+	mem_free(history->undos);
+	mem_free(history->unseen);
+	mem_free(history->pool);
 	strtab_release(&history->strings);
 	memset(history, 0, sizeof(*history));
 }

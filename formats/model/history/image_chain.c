@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/mem.h"
 #include "trace/value.h"
 
 /* Names of rows that were there before the first write that is known, and of rows that should not
@@ -12,7 +13,7 @@ enum { NAME_BEFORE = 0 };
 
 void image_chain_release(struct image_chain *chain)
 {
-	free(chain->last);
+	mem_free(chain->last);
 }
 
 static uint32_t *last_of(struct image_chain *chain, uint32_t object)

@@ -943,7 +943,7 @@ static void forget_levels(struct loader *loader)
 	for (uint32_t i = 0; i < history->txn_count; i++)
 		if (doubted[history->txns[i].session])
 			history->txns[i].level = LEVEL_UNKNOWN;
-	free(doubted);
+	mem_free(doubted);
 }
 
 struct numbered {
@@ -992,7 +992,7 @@ static void doubt_holes(struct history *history)
 			doubt_txn(history, stmt->txn);
 		}
 	}
-	free(all);
+	mem_free(all);
 }
 
 static void loader_finish(struct loader *loader)
@@ -1103,7 +1103,7 @@ bool history_load_records(struct history *history, struct span records,
 		loader_release(loader);
 		build_abandon(&loader->build);
 	}
-	free(loader);
+	mem_free(loader);
 	return ok;
 }
 
@@ -1233,7 +1233,7 @@ static bool load_source(struct history *history, struct history_source *source,
 		loader_release(loader);
 		build_abandon(&loader->build);
 	}
-	free(loader);
+	mem_free(loader);
 	return ok;
 }
 

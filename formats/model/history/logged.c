@@ -159,22 +159,22 @@ void logged_free(struct logged *l)
 		buf_release(&l->answers[i].columns);
 		buf_release(&l->answers[i].rows);
 	}
-	free(l->answers);
-	free(l->sessions);
+	mem_free(l->answers);
+	mem_free(l->sessions);
 	map_release(&l->session_map);
-	free(l->prepared);
-	free(l->txns);
-	free(l->groups);
-	free(l->writers);
-	free(l->readers);
-	free(l->blurred);
-	free(l->columns);
-	free(l->first_of);
-	free(l->order);
-	free(l->begun);
-	free(l->done);
-	free(l->writes);
-	free(l->seen);
+	mem_free(l->prepared);
+	mem_free(l->txns);
+	mem_free(l->groups);
+	mem_free(l->writers);
+	mem_free(l->readers);
+	mem_free(l->blurred);
+	mem_free(l->columns);
+	mem_free(l->first_of);
+	mem_free(l->order);
+	mem_free(l->begun);
+	mem_free(l->done);
+	mem_free(l->writes);
+	mem_free(l->seen);
 	map_release(&l->own_map);
 	map_release(&l->first_write);
 	map_release(&l->seen_map);
@@ -186,7 +186,7 @@ void logged_free(struct logged *l)
 	map_release(&l->prepared_map);
 	map_release(&l->table_map);
 	arena_release(&l->arena);
-	free(l);
+	mem_free(l);
 }
 
 /* ---- the log ---- */
@@ -812,7 +812,7 @@ static void join(struct logged *l)
 		make_foreign(l, log, session, &stmts);
 	}
 	doubt_unlogged(l, joined, own);
-	free(joined);
+	mem_free(joined);
 	map_release(&named);
 }
 
@@ -868,7 +868,7 @@ static void order_versions(struct logged *l)
 	for (uint32_t v = 0; v < h->version_count; v++)
 		if (!(h->versions[v].flags & HISTORY_VERSION_UNBORN || is_before(&h->versions[v])))
 			l->order[next[h->versions[v].object]++] = v;
-	free(next);
+	mem_free(next);
 }
 
 /* When its writer was committed: between begin and end of the statement that did it. */
@@ -910,7 +910,7 @@ static void time_versions(struct logged *l)
 			l->done[k] = least;
 		}
 	}
-	free(last);
+	mem_free(last);
 }
 
 /* ---- returned rows (rule 25) ---- */
@@ -1484,7 +1484,7 @@ static void add_write_condition(const struct looking *look, const struct read_pl
 	}
 	add_condition(look, plan, &matched, all,
 		l->blurred[look->txn] == HISTORY_NONE && all == matched.count);
-	free(matched.versions);
+	mem_free(matched.versions);
 }
 
 /* ---- one statement ---- */
@@ -1554,7 +1554,7 @@ static void take_reader(struct logged *l, const struct reader *r, const struct s
 	case READ_PLAN_NOTHING:
 		break;
 	}
-	free(matched.versions);
+	mem_free(matched.versions);
 }
 
 static int by_stmt(const void *a, const void *b)

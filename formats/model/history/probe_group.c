@@ -31,9 +31,9 @@ void group_free(struct group *group)
 {
 	if (!group)
 		return;
-	free(group->probes);
-	free(group->rows);
-	free(group);
+	mem_free(group->probes);
+	mem_free(group->rows);
+	mem_free(group);
 }
 
 /* ---- BWR and AWR (rule 8) ---- */
@@ -174,7 +174,7 @@ static void pair_all(struct group *group, struct history_build *build)
 			first = i;
 		}
 	}
-	free(pairs);
+	mem_free(pairs);
 }
 
 /* ---- predicates (rule 11) ---- */
@@ -288,8 +288,8 @@ static void predicates_all(struct group *group, struct history_build *build)
 		}
 		predicate_make(group, build, i, matches, set, &copied);
 	}
-	free(matches);
-	free(set);
+	mem_free(matches);
+	mem_free(set);
 }
 
 void group_finish(struct group *group, struct history_build *build)

@@ -109,7 +109,7 @@ static struct read_ahead *begin(struct trace_reader *reader, struct span records
 	if (pthread_create(&ahead->thread, NULL, read_ahead_run, ahead) != 0) {
 		pthread_cond_destroy(&ahead->changed);
 		pthread_mutex_destroy(&ahead->mutex);
-		free(ahead);
+		mem_free(ahead);
 		return NULL;
 	}
 	pthread_setname_np(ahead->thread, "ahead");
@@ -188,5 +188,5 @@ void read_ahead_end(struct read_ahead *ahead)
 		buf_release(&ahead->slots[i].bytes);
 		decoded_release(&ahead->slots[i].decoded);
 	}
-	free(ahead);
+	mem_free(ahead);
 }

@@ -20,8 +20,8 @@ void history_source_free(struct history_source *source)
 	trace_reader_close(source->reader);
 	if (source->fd >= 0)
 		close(source->fd);
-	free(source->path);
-	free(source);
+	mem_free(source->path);
+	mem_free(source);
 }
 
 const char *history_source_path(const struct history *history)
@@ -66,7 +66,7 @@ static int spool_input(struct err *err)
 			break;
 		}
 	}
-	free(bytes);
+	mem_free(bytes);
 	return fd;
 }
 

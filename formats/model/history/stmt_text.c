@@ -16,7 +16,7 @@ void stmt_texts_release(struct stmt_texts *texts)
 	arena_release(&texts->arena);
 	map_release(&texts->by_number);
 	map_release(&texts->prepared);
-	free(texts->texts);
+	mem_free(texts->texts);
 }
 
 static uint64_t number_key(uint32_t session, uint32_t number)

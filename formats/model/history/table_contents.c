@@ -285,7 +285,7 @@ void contents_finish(struct contents *contents)
 
 void contents_release(struct contents *contents)
 {
-	free(contents->states);
+	mem_free(contents->states);
 	buf_release(&contents->deferred);
 	buf_release(&contents->key);
 }

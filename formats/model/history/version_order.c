@@ -523,12 +523,12 @@ static void order_range(struct order_pass *pass, uint32_t from, uint32_t to)
 		order_write(pass);
 		history_check_object(history, o);
 	}
-	free(pass->before);
-	free(pass->next);
-	free(pass->stack);
-	free(pass->sorted);
-	free(pass->stands);
-	free(pass->lives);
+	mem_free(pass->before);
+	mem_free(pass->next);
+	mem_free(pass->stack);
+	mem_free(pass->sorted);
+	mem_free(pass->stands);
+	mem_free(pass->lives);
 }
 
 struct order_objects {

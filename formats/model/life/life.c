@@ -221,10 +221,10 @@ bool life_load(struct life *out, const char *path, bool salvage, struct err *err
 void life_release(struct life *c)
 {
 	for (size_t i = 0; i < c->content_count; i++)
-		free(c->contents[i].rows);
-	free(c->contents);
-	free(c->points);
-	free(c->events);
+		mem_free(c->contents[i].rows);
+	mem_free(c->contents);
+	mem_free(c->points);
+	mem_free(c->events);
 	arena_release(&c->arena);
 	*c = (struct life){.arena = ARENA_INIT};
 }

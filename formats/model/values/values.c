@@ -17,18 +17,18 @@ uint32_t values_first_dup(const struct values *values, uint32_t item)
 
 void values_release(struct values *values)
 {
-	free(values->sessions);
-	free(values->txns);
-	free(values->ops);
-	free(values->items);
-	free(values->dups);
-	free(values->keys);
-	free(values->predicates);
-	free(values->stamps);
-	free(values->session_txns);
-	free(values->order);
-	free(values->lists);
-	free(values->matches);
+	mem_free(values->sessions);
+	mem_free(values->txns);
+	mem_free(values->ops);
+	mem_free(values->items);
+	mem_free(values->dups);
+	mem_free(values->keys);
+	mem_free(values->predicates);
+	mem_free(values->stamps);
+	mem_free(values->session_txns);
+	mem_free(values->order);
+	mem_free(values->lists);
+	mem_free(values->matches);
 	strtab_release(&values->texts);
 	memset(values, 0, sizeof(*values));
 }
@@ -186,21 +186,21 @@ void values_builder_init(struct values_builder *b)
 static void release_lists(struct values_builder *b)
 {
 	for (uint32_t k = 0; k < b->v.key_count; k++) {
-		free(b->key_lists[k].item_of_number);
-		free(b->key_lists[k].slots);
-		free(b->key_lists[k].items);
-		free(b->key_lists[k].text);
-		free(b->key_lists[k].ends);
+		mem_free(b->key_lists[k].item_of_number);
+		mem_free(b->key_lists[k].slots);
+		mem_free(b->key_lists[k].items);
+		mem_free(b->key_lists[k].text);
+		mem_free(b->key_lists[k].ends);
 	}
-	free(b->key_lists);
+	mem_free(b->key_lists);
 	b->key_lists = NULL;
 }
 
 void values_builder_release(struct values_builder *b)
 {
 	release_lists(b);
-	free(b->own);
-	free(b->key_of_number);
+	mem_free(b->own);
+	mem_free(b->key_of_number);
 	map_release(&b->key_of_atom);
 	map_release(&b->session_of_number);
 	values_release(&b->v);
@@ -298,7 +298,7 @@ static void grow_slots(struct values_list *list)
 		if (old[i] != UINT64_MAX)
 			list->slots[slot_of(list, (uint32_t)(old[i] >> 32))] = old[i];
 	}
-	free(old);
+	mem_free(old);
 }
 
 static uint32_t new_item(struct values_builder *b, uint32_t key, uint32_t atom)
@@ -601,8 +601,8 @@ static void group_ops(struct values_builder *b)
 		sorted = mem_realloc(NULL, count, sizeof(*sorted));
 		for (uint32_t i = 0; i < count; i++)
 			sorted[fill[v->ops[i].txn]++] = v->ops[i];
-		free(fill);
-		free(v->ops);
+		mem_free(fill);
+		mem_free(v->ops);
 		v->ops = sorted;
 	}
 	v->op_count = 0;
@@ -611,7 +611,7 @@ static void group_ops(struct values_builder *b)
 		settle_ops(b, t, v->ops + next[t], next[t + 1] - next[t]);
 		v->op_count += v->txns[t].op_count;
 	}
-	free(next);
+	mem_free(next);
 }
 
 /* Counting sort of the transactions by session; a session's own order is kept. */
@@ -627,7 +627,7 @@ static void number_sessions(struct values *v)
 	v->session_txns = mem_zero(v->txn_count, sizeof(*v->session_txns));
 	for (uint32_t t = 0; t < v->txn_count; t++)
 		v->session_txns[next[v->txns[t].session]++] = t;
-	free(next);
+	mem_free(next);
 }
 
 static void collect_dups(struct values *v)
@@ -662,7 +662,7 @@ static void collect_dups(struct values *v)
 	}
 	v->dup_count = at;
 	map_release(&slot);
-	free(fill);
+	mem_free(fill);
 }
 
 /* The longest lists into one array.  A key that is a list turns its reads of nil into reads of the
@@ -695,7 +695,7 @@ static void flatten_lists(struct values_builder *b)
 		}
 		at += list->count;
 	}
-	free(seen);
+	mem_free(seen);
 	v->order_count = (uint32_t)at;
 	for (uint32_t i = 0; i < v->op_count; i++) {
 		struct values_op *op = &v->ops[i];
@@ -735,7 +735,7 @@ static void infer_unwritten(struct values *v)
 		else
 			v->items[item].initial = 1;
 	}
-	free(several);
+	mem_free(several);
 }
 
 /* VALUES_INITIAL_ZERO */

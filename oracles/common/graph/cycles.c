@@ -138,13 +138,13 @@ static void search_init(struct search *search, const struct graph *graph)
 
 static void search_release(struct search *search)
 {
-	free(search->distance);
-	free(search->stamp);
-	free(search->parent_state);
-	free(search->parent_edge);
-	free(search->queue);
-	free(search->path);
-	free(search->mark);
+	mem_free(search->distance);
+	mem_free(search->stamp);
+	mem_free(search->parent_state);
+	mem_free(search->parent_edge);
+	mem_free(search->queue);
+	mem_free(search->path);
+	mem_free(search->mark);
 }
 
 static unsigned letter(enum graph_kind kind)
@@ -509,10 +509,10 @@ static void find_adjacent(struct finder *f, enum cycle_class class, unsigned mas
 			break;
 		}
 	}
-	free(local);
-	free(head);
-	free(edges);
-	free(from);
+	mem_free(local);
+	mem_free(head);
+	mem_free(edges);
+	mem_free(from);
 }
 
 /*
@@ -640,7 +640,7 @@ static bool single_exists(struct finder *f, struct anchor *anchor, bool *undecid
 			*anchor = anchors[i + found];
 	}
 	*undecided = found == GRAPH_NONE && count && budget == 0;
-	free(anchors);
+	mem_free(anchors);
 	return found != GRAPH_NONE;
 }
 
@@ -732,8 +732,8 @@ static void enumerate(struct finder *f, unsigned mask)
 		f->cut[CYCLE_G_NONADJACENT] = true;
 		f->cut[CYCLE_G2] = true;
 	}
-	free(en.node);
-	free(en.edge);
+	mem_free(en.node);
+	mem_free(en.edge);
 }
 
 /* ---- all components of one order ---- */
@@ -797,7 +797,7 @@ static void project_product(struct projections *p, const struct graph *graph, un
 			p->product[2 * v] = p->dependency[v];
 	}
 	graph_release(&product);
-	free(settled);
+	mem_free(settled);
 }
 
 /* A component under session or real-time edges alone is none of ours to report: both are orders.
@@ -818,11 +818,11 @@ static void project_all(struct projections *p, const struct graph *graph, unsign
 
 static void projections_release(struct projections *p)
 {
-	free(p->ww);
-	free(p->dependency);
-	free(p->item);
-	free(p->data);
-	free(p->product);
+	mem_free(p->ww);
+	mem_free(p->dependency);
+	mem_free(p->item);
+	mem_free(p->data);
+	mem_free(p->product);
 }
 
 /* Is any node of the component in a component of the projection? */
@@ -970,7 +970,7 @@ static void rotate(struct cycle *cycle)
 	turned = mem_realloc(NULL, cycle->length, sizeof(*turned));
 	for (uint32_t i = 0; i < cycle->length; i++)
 		turned[i] = cycle->steps[(first + i) % cycle->length];
-	free(cycle->steps);
+	mem_free(cycle->steps);
 	cycle->steps = turned;
 }
 
@@ -1017,12 +1017,12 @@ static unsigned report(struct finder *f, unsigned skip)
 			report_cycle(f, cycle, (enum cycle_class) class);
 			classes |= 1u << class;
 		} else {
-			free(cycle->steps);
+			mem_free(cycle->steps);
 		}
 		if (reported && item->longer)
 			report_cycle(f, item, (enum cycle_class) class);
 		else
-			free(item->steps);
+			mem_free(item->steps);
 	}
 	return classes;
 }
@@ -1115,7 +1115,7 @@ static uint32_t project_unfinished(
 			finished[p->component] = nodes++;
 		node[v] = finished[p->component];
 	}
-	free(finished);
+	mem_free(finished);
 	graph_builder_init(&builder, nodes);
 	for (uint32_t v = 0; v < graph->node_count; v++) {
 		for (uint32_t e = graph->head[v]; e < graph->head[v + 1]; e++) {
@@ -1139,8 +1139,8 @@ static uint32_t project_unfinished(
 
 		node[v] = c != GRAPH_NONE && (classes[c] & all) != all ? c : GRAPH_NONE;
 	}
-	free(classes);
-	free(*component);
+	mem_free(classes);
+	mem_free(*component);
 	*component = node;
 	return count;
 }
@@ -1160,7 +1160,7 @@ static uint32_t gather(uint32_t *component, uint32_t nodes, uint32_t count)
 			fresh[c] = number++;
 		component[kept++] = fresh[c];
 	}
-	free(fresh);
+	mem_free(fresh);
 	return number;
 }
 
@@ -1211,14 +1211,14 @@ static void find_of_order(struct cycles *out, const struct graph *graph, enum cy
 			out->levels[order - 1][l] == LEVEL_FAILS)
 			out->levels[order][l] = LEVEL_FAILS;
 	}
-	free(head);
-	free(grouped);
-	free(f.accept);
-	free(f.sources);
-	free(f.rank);
-	free(f.first_of_rank);
-	free(f.by_position);
-	free(f.bits);
+	mem_free(head);
+	mem_free(grouped);
+	mem_free(f.accept);
+	mem_free(f.sources);
+	mem_free(f.rank);
+	mem_free(f.first_of_rank);
+	mem_free(f.by_position);
+	mem_free(f.bits);
 	projections_release(&p);
 	search_release(&f.search);
 	graph_release(&cut);
@@ -1240,7 +1240,7 @@ void cycles_find(
 		mask |= order_masks[CYCLE_REALTIME];
 	out->component_count = project(graph, mask, &component);
 	if (out->component_count == 0) {
-		free(component);
+		mem_free(component);
 		return; /* every level holds: LEVEL_HOLDS is zero */
 	}
 	sizes = mem_zero(out->component_count, sizeof(*sizes));
@@ -1250,13 +1250,13 @@ void cycles_find(
 			++sizes[component[v]] > out->largest)
 			out->largest = sizes[component[v]];
 	}
-	free(sizes);
+	mem_free(sizes);
 	/* Nearly all of it: the whole graph is as good. */
 	if (inside < graph->node_count - graph->node_count / 4) {
 		graph_cut(&cut, graph, mask, component);
 		graph = &cut;
 	}
-	free(component);
+	mem_free(component);
 	past = mem_zero(node_count, sizeof(*past));
 	for (int order = 0; order < CYCLE_ORDER_COUNT; order++) {
 		if (!(order_masks[order] & ~mask))
@@ -1264,14 +1264,14 @@ void cycles_find(
 				options->budget ? options->budget : BUDGET_DEFAULT, past,
 				&numbered);
 	}
-	free(past);
+	mem_free(past);
 	graph_release(&cut);
 }
 
 void cycles_release(struct cycles *cycles)
 {
 	for (size_t i = 0; i < cycles->count; i++)
-		free(cycles->cycles[i].steps);
-	free(cycles->cycles);
+		mem_free(cycles->cycles[i].steps);
+	mem_free(cycles->cycles);
 	*cycles = (struct cycles){0};
 }

@@ -98,10 +98,10 @@ static void put_back(const struct arrow *arrows, uint32_t arrow_count, uint32_t 
 		if (removed[i])
 			removed[i] = reaches(arrows, &by, removed, arrows[i].to, arrows[i].from, seen, ++round, stack);
 	}
-	free(by.head);
-	free(by.arrow);
-	free(seen);
-	free(stack);
+	mem_free(by.head);
+	mem_free(by.arrow);
+	mem_free(seen);
+	mem_free(stack);
 }
 
 enum feedback_quality feedback_find(

@@ -89,7 +89,7 @@ void graph_builder_prune(struct graph_builder *builder, uint8_t *inside)
 		kept++;
 	}
 	builder->count = kept;
-	free(part);
+	mem_free(part);
 }
 
 struct moment {
@@ -158,8 +158,8 @@ static struct moment *sorted_moments(
 		moments = other;
 		other = swap;
 	}
-	free(other);
-	free(place);
+	mem_free(other);
+	mem_free(place);
 	return moments;
 }
 
@@ -190,16 +190,16 @@ void graph_builder_realtime(
 		if (point != GRAPH_NONE)
 			graph_builder_add(builder, point, begins[b].txn, GRAPH_REALTIME, 0);
 	}
-	free(begins);
-	free(ends);
+	mem_free(begins);
+	mem_free(ends);
 }
 
 void graph_builder_release(struct graph_builder *builder)
 {
-	free(builder->from);
-	free(builder->to);
-	free(builder->detail);
-	free(builder->kind);
+	mem_free(builder->from);
+	mem_free(builder->to);
+	mem_free(builder->detail);
+	mem_free(builder->kind);
 	*builder = (struct graph_builder){0};
 }
 
@@ -234,11 +234,11 @@ void graph_build(struct graph *graph, struct graph_builder *builder)
 
 void graph_release(struct graph *graph)
 {
-	free(graph->head);
-	free(graph->to);
-	free(graph->detail);
-	free(graph->kind);
-	free(graph->origin);
+	mem_free(graph->head);
+	mem_free(graph->to);
+	mem_free(graph->detail);
+	mem_free(graph->kind);
+	mem_free(graph->origin);
 	*graph = (struct graph){0};
 }
 
@@ -339,11 +339,11 @@ static uint32_t find_components(
 				number = close_component(&t, v, singles, component, number);
 		}
 	}
-	free(t.index);
-	free(t.low);
-	free(t.path);
-	free(t.stack);
-	free(t.next_edge);
+	mem_free(t.index);
+	mem_free(t.low);
+	mem_free(t.path);
+	mem_free(t.stack);
+	mem_free(t.next_edge);
 	return number + done;
 }
 
@@ -402,7 +402,7 @@ void graph_cut(
 	}
 	out->head[nodes] = edges;
 	out->origin = origin;
-	free(fresh);
+	mem_free(fresh);
 }
 
 const char *graph_kind_name(enum graph_kind kind)

@@ -144,7 +144,7 @@ static bool rows_pass(
 					&expect->rows[k], &v.values[i * v.columns], v.columns);
 		break;
 	}
-	free(v.values);
+	mem_free(v.values);
 	return ok;
 }
 

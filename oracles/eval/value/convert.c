@@ -12,6 +12,7 @@
 #include "eval/limits/value_guards.h"
 
 #include "base/bug.h"
+#include "base/mem.h"
 #include "eval/node.h"
 #include "eval/value/release.h"
 #include "eval/value/temporal.h"
@@ -420,7 +421,7 @@ double text_to_double(struct span s, size_t *used)
 		char *copy = strndup(s.ptr + start, n);
 
 		d = copy ? strtod(copy, NULL) : 0;
-		free(copy);
+		mem_free(copy);
 	} else {
 		memcpy(text, s.ptr + start, n);
 		text[n] = '\0';

@@ -296,7 +296,7 @@ static struct untold_numbers *make(struct mvcc *m, uint32_t number)
 		look_at_write(u, m, number, i);
 		look_at_answer(u, m, number, i, values);
 	}
-	free(values);
+	mem_free(values);
 	if (number < m->schedule->execution->table_count) {
 		const struct execution_table *in = &m->schedule->execution->tables[number];
 
@@ -646,10 +646,10 @@ void untold_numbers_release(struct mvcc *m)
 
 		if (!u)
 			continue;
-		free(u->told);
-		free(u->list);
-		free(u->seen);
-		free(u);
+		mem_free(u->told);
+		mem_free(u->list);
+		mem_free(u->seen);
+		mem_free(u);
 	}
-	free(m->untold);
+	mem_free(m->untold);
 }

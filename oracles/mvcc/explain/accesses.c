@@ -550,10 +550,10 @@ void accesses_report(struct mvcc *m)
 	m->options->accesses(m->options->context, &rv.out);
 	map_release(&r.wheres);
 	map_release(&r.last_read);
-	free(r.compiled);
-	free(r.compiles);
-	free(r.stamp);
-	free(r.own);
-	free(r.first_begins);
+	mem_free(r.compiled);
+	mem_free(r.compiles);
+	mem_free(r.stamp);
+	mem_free(r.own);
+	mem_free(r.first_begins);
 	row_versions_release(&rv);
 }

@@ -306,7 +306,7 @@ static void add_rows(struct row_versions *rv)
 				if (pass)
 					add_row(rv, t, table->records[i], count, q);
 			}
-			free(q);
+			mem_free(q);
 		}
 		if (pass)
 			break;
@@ -381,13 +381,13 @@ void row_versions_release(struct row_versions *rv)
 {
 	accesses_release(&rv->out);
 	map_release(&rv->row_of);
-	free(rv->ends);
-	free(rv->snapshot);
-	free(rv->txn_of);
-	free(rv->stmt_of);
-	free(rv->records);
-	free(rv->shown);
-	free(rv->first_row);
-	free(rv->sent_last);
-	free(rv->answered_first);
+	mem_free(rv->ends);
+	mem_free(rv->snapshot);
+	mem_free(rv->txn_of);
+	mem_free(rv->stmt_of);
+	mem_free(rv->records);
+	mem_free(rv->shown);
+	mem_free(rv->first_row);
+	mem_free(rv->sent_last);
+	mem_free(rv->answered_first);
 }

@@ -735,7 +735,7 @@ uint32_t *definition_order(const struct mvcc *m)
 	qsort(positions, s->stmt_count, sizeof(*positions), by_position);
 	for (size_t i = 0; i < s->stmt_count; i++)
 		order[i] = positions[i].stmt;
-	free(positions);
+	mem_free(positions);
 	return order;
 }
 

@@ -156,6 +156,6 @@ void query_memo_keep(struct mvcc *m, const struct eval_result *result, bool fits
 void query_memo_release(struct query_memo *memo)
 {
 	map_release(&memo->steps);
-	free(memo->list);
+	mem_free(memo->list);
 	arena_release(&memo->arena);
 }

@@ -39,7 +39,7 @@ void serializable_reads_open(struct mvcc *m)
 		m->next_stmts[i] = next[s->stmts[i].in->session];
 		next[s->stmts[i].in->session] = i;
 	}
-	free(next);
+	mem_free(next);
 	/* Gaps are not locked with it (MySQL up to 5.7, MariaDB up to 10.4). */
 	m->gaps_open = span_ieq_str(
 		execution_variable(s->execution, "innodb_locks_unsafe_for_binlog"), "ON");

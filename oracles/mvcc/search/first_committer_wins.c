@@ -174,6 +174,6 @@ void judge_concurrent(struct mvcc *m)
 		}
 		judge_row(m, writers + i, end - i);
 	}
-	free(writers);
-	free(spans);
+	mem_free(writers);
+	mem_free(spans);
 }

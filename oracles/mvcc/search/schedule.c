@@ -247,13 +247,13 @@ void schedule_init(struct schedule *s, const struct execution *execution)
 	make_events(&maker);
 	map_release(&maker.txns);
 	map_release(&maker.stmts);
-	free(maker.txn_ends);
+	mem_free(maker.txn_ends);
 }
 
 void schedule_release(struct schedule *s)
 {
-	free(s->txns);
-	free(s->stmts);
-	free(s->events);
+	mem_free(s->txns);
+	mem_free(s->stmts);
+	mem_free(s->events);
 	arena_release(&s->arena);
 }

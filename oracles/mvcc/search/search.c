@@ -1519,7 +1519,7 @@ static void close_choices_without_effect(struct mvcc *m)
 	if (later_count)
 		memcpy(&s->choices[first + count], later, later_count * sizeof(*later));
 	s->choice_count = first + count + later_count;
-	free(later);
+	mem_free(later);
 	CHECK(process_again(m));
 }
 
@@ -1636,5 +1636,5 @@ void solver_search(struct mvcc *m)
 		take_way(m, &failure);
 	}
 	map_release(&failure.seen);
-	free(failure.way);
+	mem_free(failure.way);
 }

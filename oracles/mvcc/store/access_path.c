@@ -166,7 +166,7 @@ static void filter_path(struct store *store, struct store_path *path,
 	}
 	path->odd = filter_list(store, path, old, path->odd, keeps, ctx, NULL);
 	map_release(&old_first);
-	free(old);
+	mem_free(old);
 }
 
 void store_paths_filter(struct store *store, struct store_table *table,
@@ -181,7 +181,7 @@ void store_paths_release(struct store_table *table)
 {
 	for (uint32_t i = 0; i < table->path_count; i++) {
 		map_release(&table->paths[i].first);
-		free(table->paths[i].entries);
+		mem_free(table->paths[i].entries);
 	}
-	free(table->paths);
+	mem_free(table->paths);
 }

@@ -207,7 +207,7 @@ static void restore_table(struct store *store, struct store_table *table)
 			records[back++] = record;
 	}
 	if (!back) {
-		free(records);
+		mem_free(records);
 		return;
 	}
 	if (old_count)
@@ -239,7 +239,7 @@ struct store_record *store_find_purged(const struct store_table *table, uint64_t
 
 void store_purged_release(struct store_table *table)
 {
-	free(table->purged);
+	mem_free(table->purged);
 	map_release(&table->purged_by_key);
 	table->purged = NULL;
 	table->purged_count = 0;

@@ -63,16 +63,16 @@ uint32_t store_add_table(struct store *store)
 void store_release(struct store *store)
 {
 	for (uint32_t i = 0; i < store->table_count; i++) {
-		free(store->tables[i].records);
-		free(store->tables[i].retired);
-		free(store->tables[i].recent);
+		mem_free(store->tables[i].records);
+		mem_free(store->tables[i].retired);
+		mem_free(store->tables[i].recent);
 		map_release(&store->tables[i].by_key);
 		store_paths_release(&store->tables[i]);
 		store_purged_release(&store->tables[i]);
 	}
-	free(store->tables);
-	free(store->txns);
-	free(store->trail.entries);
+	mem_free(store->tables);
+	mem_free(store->txns);
+	mem_free(store->trail.entries);
 	buf_release(&store->key);
 	arena_release(&store->arena);
 }

@@ -11,10 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/mem.h"
+
 #ifdef HAVE_CAPSTONE
 #include <capstone/capstone.h>
-
-#include "base/mem.h"
 
 enum { POINTER_PCREL_4 = 0x1b, POINTER_DATAREL_4 = 0x3b, COUNT_4 = 0x03, FUNCTION_MAX = 1 << 20 };
 
@@ -122,8 +122,8 @@ static void add_function(csh cs, cs_insn *insn, const unsigned char *code, uint6
 	for (uint64_t i = 1; i < len && understood; i++)
 		if (leads[i])
 			add_block(found, begin + i);
-	free(starts);
-	free(leads);
+	mem_free(starts);
+	mem_free(leads);
 }
 
 static int by_address(const void *a, const void *b)
@@ -227,6 +227,6 @@ bool blocks_find(struct blocks *out, const char *path, struct err *err)
 
 void blocks_release(struct blocks *blocks)
 {
-	free(blocks->addresses);
+	mem_free(blocks->addresses);
 	*blocks = (struct blocks){.addresses = NULL};
 }

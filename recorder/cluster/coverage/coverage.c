@@ -149,7 +149,7 @@ bool coverage_open(struct coverage **out, const char *library, struct err *err)
 	snprintf(c->folder, sizeof(c->folder), "%s/isorec-coverage-XXXXXX", top && strlen(top) < 200 ? top : "/tmp");
 	if (!mkdtemp(c->folder) || chmod(c->folder, 0777) != 0) {
 		err_set_errno(err, errno, "cannot make the folder %s", c->folder);
-		free(c);
+		mem_free(c);
 		return false;
 	}
 	c->variables[0] = variable("LD_PRELOAD", agent);
@@ -159,7 +159,7 @@ bool coverage_open(struct coverage **out, const char *library, struct err *err)
 	code = pthread_create(&c->thread, NULL, coverage_main, c);
 	if (code) {
 		remove_folder(c);
-		free(c);
+		mem_free(c);
 		return err_set_errno(err, code, "cannot start a thread");
 	}
 	*out = c;
@@ -176,8 +176,8 @@ void coverage_close(struct coverage *c)
 		munmap(atomic_load(&c->map), c->map_size);
 	remove_folder(c);
 	for (size_t i = 0; i < ARRAY_LEN(c->variables); i++)
-		free(c->variables[i]);
-	free(c);
+		mem_free(c->variables[i]);
+	mem_free(c);
 }
 
 const char *const *coverage_environment(const struct coverage *c)
@@ -246,6 +246,6 @@ bool coverage_parse(struct coverage_read *out, struct span text)
 
 void coverage_read_release(struct coverage_read *read)
 {
-	free(read->bits);
+	mem_free(read->bits);
 	*read = (struct coverage_read){.bits = NULL};
 }

@@ -388,15 +388,15 @@ static void release(struct drive *d, struct progress *p)
 		p->first = o->next;
 		operation_join(o);
 		d->report->operations_failed += o->failed;
-		free(o);
+		mem_free(o);
 	}
 	for (unsigned i = 0; i < d->node_count; i++)
 		if (d->nodes[i].watching)
 			pthread_join(d->nodes[i].watcher, NULL);
 	cluster_stop(&d->watched);
 	for (size_t i = 0; i < d->table_count; i++)
-		free(d->tables[i]);
-	free(d->tables);
+		mem_free(d->tables[i]);
+	mem_free(d->tables);
 	if (d->producer)
 		trace_producer_close(d->producer);
 }
@@ -509,6 +509,6 @@ bool drive_run(const struct drive_options *options, struct drive_report *report,
 	report->unknown = atomic_load(&d->counts.unknown);
 	report->failed = atomic_load(&d->counts.failed);
 	pthread_mutex_destroy(&d->lock);
-	free(d);
+	mem_free(d);
 	return ok;
 }

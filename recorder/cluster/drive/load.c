@@ -409,7 +409,7 @@ void load_stop(struct drive *d)
 			capture_worker_close(&w->capture);
 		buf_release(&w->sql);
 	}
-	free(load->workers);
-	free(load);
+	mem_free(load->workers);
+	mem_free(load);
 	d->load = NULL;
 }

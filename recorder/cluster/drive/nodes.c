@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "cluster/drive/drive_internal.h"
 #include "db/query.h"
@@ -557,7 +558,7 @@ static void *watch_main(void *arg)
 		mysql_close(mysql);
 	mysql_thread_end();
 	trace_producer_close(producer);
-	free(w);
+	mem_free(w);
 	return NULL;
 }
 
@@ -566,13 +567,13 @@ void node_watch(struct drive *d, struct drive_node *node)
 	struct watching *w = malloc(sizeof(*w));
 
 	if (!w || node->watching) {
-		free(w);
+		mem_free(w);
 		return;
 	}
 	*w = (struct watching){d, node};
 	node->watching = pthread_create(&node->watcher, NULL, watch_main, w) == 0;
 	if (!node->watching)
-		free(w);
+		mem_free(w);
 }
 
 /* ---- start and stop ---- */

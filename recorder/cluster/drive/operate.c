@@ -221,7 +221,7 @@ struct operation *operation_start(struct drive *d, const struct ops_step *step, 
 	atomic_fetch_add(&d->operations, 1);
 	if (pthread_create(&o->thread, NULL, operation_main, o) != 0) {
 		atomic_fetch_sub(&d->operations, 1);
-		free(o);
+		mem_free(o);
 		return NULL;
 	}
 	return o;

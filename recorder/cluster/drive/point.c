@@ -80,9 +80,9 @@ static void wait_position(struct drive *d)
 		snprintf(before, POSITION_MAX, "%s", first);
 		poll(NULL, 0, 50);
 	}
-	free(first);
-	free(other);
-	free(before);
+	mem_free(first);
+	mem_free(other);
+	mem_free(before);
 }
 
 static bool read_rows(struct drive *d, unsigned node, const char *name, struct err *err)
@@ -132,7 +132,7 @@ static void look_at(struct drive *d, unsigned node, const char *name, uint64_t b
 	else if (!read_rows(d, node, name, &err))
 		event_data_add(&data, "unread", span_str(err.text));
 	event_emit(d->producer, d->nodes[node].name, "point", span_str(name), began, &data);
-	free(position);
+	mem_free(position);
 }
 
 void point_counters(struct drive *d)

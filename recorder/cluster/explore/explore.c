@@ -503,9 +503,9 @@ bool explore(const struct explore_options *options, struct explore_report *repor
 		write_summary(x);
 	report->signals = x->seen.count ? x->seen.count - 1 : 0;
 	for (unsigned i = 0; i < x->finding_count; i++)
-		free(x->findings[i].key);
+		mem_free(x->findings[i].key);
 	strtab_release(&x->seen);
-	free(x->pool);
-	free(x);
+	mem_free(x->pool);
+	mem_free(x);
 	return ok;
 }

@@ -188,7 +188,7 @@ bool reduce_ops(const struct reduce_ops_options *options, struct buf *out, struc
 		print_kept(options->ops, kept, out);
 	}
 	buf_release(&text);
-	free(units);
-	free(kept);
+	mem_free(units);
+	mem_free(kept);
 	return ok;
 }

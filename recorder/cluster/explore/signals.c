@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/mem.h"
 #include "base/text.h"
 
 enum {
@@ -228,7 +229,7 @@ void signals_of_log(const char *path, void (*add)(void *ctx, struct span signal)
 		if (len)
 			add_masked("log", without_time(span_of(line, (size_t)len)), add, ctx, NULL);
 	}
-	free(line);
+	mem_free(line);
 	if (file)
 		fclose(file);
 }

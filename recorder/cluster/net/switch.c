@@ -214,7 +214,7 @@ static void deliver_due(struct net *net)
 			link->counts.cut++;
 		else
 			deliver(net, frame->from, frame->to, frame->bytes, frame->len);
-		free(frame);
+		mem_free(frame);
 	}
 }
 
@@ -488,7 +488,7 @@ bool net_open(struct net **out, unsigned nodes, uint64_t seed, struct err *err)
 	int code;
 
 	if (!spaces_open(&net->spaces, nodes, err)) {
-		free(net);
+		mem_free(net);
 		return false;
 	}
 	for (unsigned from = 0; from < nodes; from++)
@@ -503,7 +503,7 @@ bool net_open(struct net **out, unsigned nodes, uint64_t seed, struct err *err)
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (code) {
 		spaces_close(&net->spaces);
-		free(net);
+		mem_free(net);
 		return err_set_errno(err, code, "cannot start the network's thread");
 	}
 	*out = net;
@@ -522,14 +522,14 @@ void net_close(struct net *net)
 	(void)!write(net->wake, &one, sizeof(one));
 	pthread_join(net->thread, NULL);
 	while (net->heap_count)
-		free(pop(net));
-	free(net->heap);
+		mem_free(pop(net));
+	mem_free(net->heap);
 	close(net->wake);
 	if (net->control >= 0)
 		close(net->control);
 	spaces_close(&net->spaces);
 	pthread_mutex_destroy(&net->lock);
-	free(net);
+	mem_free(net);
 }
 
 void net_tell(struct net *net, net_told *told, void *ctx)
