@@ -38,6 +38,7 @@ static const struct cli_program isotrace = {
 int main(int argc, char **argv)
 {
 	/* A file from outside must not take more than the machine has. */
+	mem_allow_spill();
 	mem_limit(0);
 	return program_main(&isotrace, argc, argv);
 }

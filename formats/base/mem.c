@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/mem.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,8 @@
 
 #include "base/err.h"
 #include "base/output.h"
+#include "base/spill.h"
+#include "base/text.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED true
@@ -17,26 +20,93 @@
 #define SANITIZED false
 #endif
 
+enum {
+	LARGE_BLOCK = 1 << 20, /* what may go to a file */
+	/* A program has this much before it has read anything. */
+	PRIVATE_MIN = 64 << 20,
+};
+/* How large the temporary file may be: so many times what was read, compressed as it may be, and that much in any case. */
+static const uint64_t disk_for_input = 200, disk_at_least = (uint64_t)1 << 30;
+
 static uint64_t limited; /* by mem_limit; 0: not */
+static bool may_spill;
+
+/* The number in a file of the kernel's; 0: there is none. */
+static uint64_t number_in(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	char line[64];
+	uint64_t number = 0;
+
+	if (!file)
+		return 0;
+	if (!fgets(line, sizeof(line), file) || !text_number(span_of(line, strcspn(line, "\n")), &number))
+		number = 0;
+	fclose(file);
+	return number;
+}
+
+/* What the machine has, or what the container allows (cgroups, version 2 and 1). */
+static uint64_t machine_memory(void)
+{
+	static const char *const limits[] = {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
+	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+	uint64_t bytes = pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
+		uint64_t limit = number_in(limits[i]);
+
+		if (limit && (!bytes || limit < bytes))
+			bytes = limit;
+	}
+	return bytes;
+}
 
 void mem_limit(uint64_t bytes)
 {
 	struct rlimit limit;
+	uint64_t most;
 
+	limited = bytes ? bytes : machine_memory();
 	/* The shadow memory of a sanitizer is many times as large as the machine's. */
-	if (SANITIZED)
+	if (SANITIZED || !limited || getrlimit(RLIMIT_DATA, &limit) != 0)
 		return;
-	if (!bytes) {
-		long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-
-		bytes = pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 0;
-	}
 	/* Heap and private mappings, whichever library asks for them. */
-	if (bytes && getrlimit(RLIMIT_DATA, &limit) == 0) {
-		limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
-		(void)setrlimit(RLIMIT_DATA, &limit);
-		limited = bytes;
-	}
+	most = may_spill && limited < PRIVATE_MIN ? PRIVATE_MIN : limited;
+	limit.rlim_cur = most < limit.rlim_max ? most : limit.rlim_max;
+	(void)setrlimit(RLIMIT_DATA, &limit);
+}
+
+void mem_allow_spill(void)
+{
+	may_spill = true;
+}
+
+void mem_input(uint64_t bytes)
+{
+	if (may_spill && bytes < UINT64_MAX / disk_for_input)
+		spill_allow(bytes * disk_for_input);
+}
+
+/* Heap and private mappings of this process, used or not; with a sanitizer, whose shadow would count, what is in memory. */
+static uint64_t private_now(void)
+{
+	FILE *file = fopen("/proc/self/statm", "re");
+	unsigned long long pages = 0;
+
+	if (file && fscanf(file, SANITIZED ? "%*u %llu" : "%*u %*u %*u %*u %*u %llu", &pages) != 1)
+		pages = 0;
+	if (file)
+		fclose(file);
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Whether a block of this size is to be in the file: large ones are, when the process has a quarter of what it may have. */
+static bool goes_to_file(size_t size)
+{
+	if (!may_spill || !limited || size < LARGE_BLOCK || private_now() + size <= limited / 4)
+		return false;
+	return spill_begin(limited / 4 * 3, disk_at_least);
 }
 
 void mem_exhausted(size_t size)
@@ -65,7 +135,7 @@ void *mem_must(void *ptr)
 
 void *mem_alloc(size_t size)
 {
-	void *ptr = malloc(size ? size : 1);
+	void *ptr = goes_to_file(size) ? spill_alloc(size) : malloc(size ? size : 1);
 
 	if (!ptr)
 		mem_exhausted(size);
@@ -81,14 +151,19 @@ static void advise_large(void *ptr, size_t size)
 	uintptr_t begin = (uintptr_t)ptr & ~(uintptr_t)(PAGE - 1);
 	uintptr_t end = ((uintptr_t)ptr + size + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
 
-	if (size >= LARGE_MIN)
+	if (size >= LARGE_MIN && !spill_owns(ptr))
 		(void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);
 }
 
 void *mem_zero(size_t count, size_t size)
 {
-	void *ptr = calloc(count ? count : 1, size ? size : 1);
+	size_t bytes;
+	void *ptr;
 
+	if (!__builtin_mul_overflow(count, size, &bytes) && goes_to_file(bytes))
+		ptr = spill_alloc(bytes);
+	else
+		ptr = calloc(count ? count : 1, size ? size : 1);
 	if (!ptr)
 		mem_exhausted(count);
 	advise_large(ptr, count * size);
@@ -97,13 +172,38 @@ void *mem_zero(size_t count, size_t size)
 
 void mem_free(void *ptr)
 {
-	free(ptr);
+	if (spill_owns(ptr))
+		spill_free(ptr);
+	else
+		free(ptr);
+}
+
+/* From the heap to the file. */
+static void *move_to_file(void *ptr, size_t size)
+{
+	void *fresh = spill_alloc(size);
+	size_t had = ptr ? malloc_usable_size(ptr) : 0;
+
+	if (fresh && had)
+		memcpy(fresh, ptr, had < size ? had : size);
+	if (fresh)
+		free(ptr);
+	return fresh;
 }
 
 static void *realloc_small(void *ptr, size_t count, size_t size)
 {
-	void *fresh = reallocarray(ptr, count ? count : 1, size ? size : 1);
+	size_t bytes;
+	void *fresh;
 
+	if (__builtin_mul_overflow(count, size, &bytes))
+		fresh = NULL;
+	else if (spill_owns(ptr))
+		fresh = spill_realloc(ptr, bytes);
+	else if (goes_to_file(bytes))
+		fresh = move_to_file(ptr, bytes);
+	else
+		fresh = realloc(ptr, bytes ? bytes : 1);
 	if (!fresh)
 		mem_exhausted(count);
 	return fresh;
@@ -126,7 +226,10 @@ size_t mem_discard(void *ptr, size_t from, size_t used)
 
 	if (end <= begin)
 		return from;
-	(void)madvise((void *)begin, end - begin, MADV_DONTNEED);
+	if (spill_owns(ptr))
+		spill_discard((void *)begin, end - begin);
+	else
+		(void)madvise((void *)begin, end - begin, MADV_DONTNEED);
 	return end - (uintptr_t)ptr;
 }
 

@@ -12,8 +12,14 @@
 
 #include "base/attr.h"
 
-/* From now on the process ends with a message rather than take more than this; 0: the machine's memory. */
+/*
+ * What the process may have; 0: the machine's memory.  It ends with a message rather than take more.  After
+ * mem_allow_spill() large blocks go to a temporary file instead (spill.h), once a quarter of it is taken.
+ */
 void mem_limit(uint64_t bytes);
+void mem_allow_spill(void);
+/* So many bytes of input were read: the temporary file may grow with them, and not without end. */
+void mem_input(uint64_t bytes);
 /* Says that there is no memory, and ends the program; size: what was asked for, 0: not known. */
 NORETURN void mem_exhausted(size_t size);
 /* What a library has allocated; NULL ends the program as a failing mem_alloc() does. */

@@ -254,7 +254,9 @@ static void make_tables(const struct option_def *table, struct getopt_tables *ou
 	out->longs[count] = (struct option){NULL, 0, NULL, 0};
 }
 
-#define MEMORY_HELP "end with a message rather than take more memory than this"
+#define MEMORY_HELP                                                                                \
+	"take about this much memory at most: isotrace and isorec replay put the rest into a temporary "   \
+	"file in the folder TMPDIR (or /var/tmp), other commands of isorec end with a message"
 
 static const struct option_def *find_def(const struct option_def *table, int code)
 {

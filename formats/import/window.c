@@ -77,6 +77,8 @@ static ssize_t take(struct window *in, char *to, size_t room)
 	do {
 		got = read(in->fd, to, room);
 	} while (got < 0 && errno == EINTR);
+	if (got > 0)
+		mem_input((uint64_t)got);
 	return got;
 }
 

@@ -62,6 +62,7 @@ bool input_more(struct input *input)
 		return false;
 	}
 	input->end += (size_t)n;
+	mem_input((uint64_t)n);
 	return true;
 }
 

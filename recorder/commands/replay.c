@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/files.h"
+#include "base/mem.h"
 #include "base/output.h"
 #include "base/text.h"
 #include "commands/private_server.h"
@@ -17,7 +18,7 @@ static const char *const pace_words[] = {"fast", "as-recorded", NULL};
 struct replay_command_options {
 	struct connection_options connection;
 	const char *server, *database, *output;
-	uint64_t rows_max, memory, examples;
+	uint64_t rows_max, examples;
 	struct run_timeouts timeouts;
 	int pace;
 	bool drop_database, keep_database, overwrite, quiet, salvage;
@@ -117,8 +118,7 @@ static void output_name(struct buf *out, const char *folder, const char *trace)
 static enum exit_status replay_one(
 	const struct replay_command_options *options, struct replay_options *how, const char *path)
 {
-	const struct execution_load_options load = {
-		.salvage = options->salvage, .bytes_max = options->memory};
+	const struct execution_load_options load = {.salvage = options->salvage};
 	struct teller teller = {.options = options};
 	struct replay_summary summary;
 	struct buf output = BUF_INIT;
@@ -176,7 +176,6 @@ static enum exit_status replay_run(const struct command *command, int argc, char
 	struct replay_command_options options = {.connection = connection_defaults(),
 		.output = "replayed",
 		.rows_max = 100000,
-		.memory = EXECUTION_BYTES_MAX,
 		.examples = 10,
 		.timeouts = RUN_TIMEOUTS_DEFAULT};
 	struct provided server = {.port = 0};
@@ -187,6 +186,9 @@ static enum exit_status replay_run(const struct command *command, int argc, char
 	int count;
 	bool skip, single;
 
+	/* A trace may be larger than memory. */
+	mem_allow_spill();
+	mem_limit(0);
 	if (!command_parse(command, &options, argc, argv, &args, &count, &status))
 		return status;
 	if (!count)
@@ -267,11 +269,6 @@ static const struct option_def replay_table[] = {
 			"trace, a name that ends in .itr"},
 	RUNS_OVERWRITE_OPTION(struct replay_command_options, overwrite),
 	RUNS_ROWS_OPTION(struct replay_command_options, rows_max),
-	{.name = "memory",
-		.argument = "SIZE",
-		OPTION_SIZE(struct replay_command_options, memory),
-		.preset = "1G",
-		.help = "a trace with more records than this is refused"},
 	{.name = "examples",
 		.argument = "N",
 		OPTION_UINT(struct replay_command_options, examples),

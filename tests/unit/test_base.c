@@ -14,7 +14,10 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/map.h"
+#include "base/mem.h"
+#include "base/sort.h"
 #include "base/strtab.h"
+#include "random.h"
 
 START_TEST(crc32c_known_answers)
 {
@@ -196,7 +199,47 @@ START_TEST(errors_carry_their_story)
 }
 END_TEST
 
-UNIT_MAIN("base", crc32c_known_answers, crc32c_instruction_agrees_with_table,
+struct padded {
+	uint32_t key, place;
+	char rest[300];
+};
+
+static int by_padded_key(const void *a, const void *b)
+{
+	const struct padded *x = a, *y = b;
+
+	return (x->key > y->key) - (x->key < y->key);
+}
+
+START_TEST(large_arrays_are_sorted_and_equal_ones_stay_in_order)
+{
+	struct random random = {.state = 7};
+
+	for (size_t count = 0; count < 400; count++) {
+		struct padded *array = mem_zero(count + 1, sizeof(*array));
+		uint32_t keys = 1 + (uint32_t)random_below(&random, 2 * count + 1);
+		uint64_t sum = 0, after = 0;
+
+		for (size_t i = 0; i < count; i++) {
+			array[i] = (struct padded){.key = (uint32_t)random_below(&random, keys), .place = (uint32_t)i};
+			memset(array[i].rest, (int)i, sizeof(array[i].rest));
+			sum += array[i].key;
+		}
+		sort_large(array, count, sizeof(*array), by_padded_key);
+		for (size_t i = 0; i < count; i++) {
+			after += array[i].key;
+			UNIT_REQUIRE(array[i].rest[0] == (char)array[i].place && array[i].rest[299] == (char)array[i].place);
+			if (i)
+				UNIT_REQUIRE(array[i - 1].key < array[i].key ||
+					     (array[i - 1].key == array[i].key && array[i - 1].place < array[i].place));
+		}
+		ck_assert_uint_eq(sum, after);
+		mem_free(array);
+	}
+}
+END_TEST
+
+UNIT_MAIN("base", large_arrays_are_sorted_and_equal_ones_stay_in_order, crc32c_known_answers, crc32c_instruction_agrees_with_table,
 	crc32c_of_long_data_agrees_with_table,
 	map_finds_what_was_put, strtab_interns, arena_keeps_and_clears, json_is_well_formed,
 	utf8_rules, errors_carry_their_story)

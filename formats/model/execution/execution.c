@@ -8,6 +8,7 @@
 #include "base/interrupt.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/sort.h"
 #include "base/text.h"
 #include "model/execution/results.h"
 #include "server/commands.h"
@@ -22,7 +23,6 @@ struct result_part {
 
 struct loader {
 	struct execution *e;
-	size_t bytes, bytes_max;
 	struct map sessions; /* number to index */
 	struct map stmts;    /* session << 32 | number to index, before sorting */
 	struct map parts;    /* the same key to the newest part */
@@ -308,9 +308,6 @@ static void take(struct loader *l, const struct trace_item *item)
 	if ((item->kind == RECORD_RESULT || item->kind == RECORD_ROWS) && e->results) {
 		copy = item->whole;
 	} else {
-		l->bytes += item->whole.len;
-		if (l->bytes > l->bytes_max)
-			return;
 		copy = arena_copy(&e->arena, item->whole);
 	}
 	mp = mp_over(copy);
@@ -475,10 +472,8 @@ static void finish(struct loader *l)
 {
 	struct execution *e = l->e;
 
-	if (e->stmt_count)
-		qsort(e->stmts, e->stmt_count, sizeof(*e->stmts), by_begin);
-	if (e->txn_count)
-		qsort(e->txns, e->txn_count, sizeof(*e->txns), by_seq);
+	sort_large(e->stmts, e->stmt_count, sizeof(*e->stmts), by_begin);
+	sort_large(e->txns, e->txn_count, sizeof(*e->txns), by_seq);
 	name_sessions(e);
 	hide_added_columns(e);
 	for (size_t i = 0; i < e->stmt_count; i++) {
@@ -556,10 +551,7 @@ bool execution_load(struct execution *out, const char *path,
 {
 	const struct trace_reader_options reading = {.salvage = options && options->salvage};
 	bool apart = options && options->results_apart;
-	struct loader l = {.e = out,
-		.bytes_max = options && options->bytes_max ? options->bytes_max
-			     : apart			   ? SIZE_MAX
-							   : EXECUTION_BYTES_MAX};
+	struct loader l = {.e = out};
 	struct trace_reader *reader;
 	struct trace_item item;
 	enum trace_next next;
@@ -573,8 +565,7 @@ bool execution_load(struct execution *out, const char *path,
 	out->wall_ns = trace_reader_header(reader)->clock_wall_ns;
 	out->mono_ns = trace_reader_header(reader)->clock_mono_ns;
 	out->results = apart ? results_open(path) : NULL;
-	while ((next = trace_next_item(reader, &item, err)) == TRACE_NEXT_OK &&
-		l.bytes <= l.bytes_max) {
+	while ((next = trace_next_item(reader, &item, err)) == TRACE_NEXT_OK) {
 		if (out->results)
 			l.place = trace_item_place(reader, &item);
 		take(&l, &item);
@@ -584,10 +575,6 @@ bool execution_load(struct execution *out, const char *path,
 		}
 	}
 	ok = next != TRACE_NEXT_ERROR;
-	if (ok && l.bytes > l.bytes_max)
-		ok = err_set(err, ERR_LIMIT,
-			"%s: more than %zu bytes of records: too long to be held in memory", path,
-			l.bytes_max);
 	if (ok) {
 		finish(&l);
 		note_damage(out, reader);
@@ -601,7 +588,7 @@ bool execution_load(struct execution *out, const char *path,
 
 void execution_load_records(struct execution *out, struct span records)
 {
-	struct loader l = {.e = out, .bytes_max = EXECUTION_BYTES_MAX};
+	struct loader l = {.e = out};
 	struct mp mp = mp_over(records);
 
 	*out = (struct execution){.arena = ARENA_INIT};

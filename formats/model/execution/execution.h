@@ -24,10 +24,6 @@
 
 #define EXECUTION_NONE UINT32_MAX
 
-enum {
-	EXECUTION_BYTES_MAX = 1 << 30, /* of records kept in memory, unless a caller says otherwise */
-};
-
 struct execution_results;
 
 /* Rows as they stand in the trace: each an encoded array of values. */
@@ -123,7 +119,6 @@ struct execution_load_options {
 				execution_each_row() ask for them */
 	const struct meter *meter; /* NULL: none */
 	bool may_stop; /* an interruption (base/interrupt.h) ends it: ERR_INTERRUPTED */
-	size_t bytes_max; /* of records kept; 0: EXECUTION_BYTES_MAX, with results_apart no bound */
 };
 
 /* options may be NULL.  A torn tail is no failure: complete is then false. */

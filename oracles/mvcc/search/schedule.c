@@ -5,6 +5,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/sort.h"
 #include "server/commands.h"
 #include "server/errors.h"
 #include "server/flavour.h"
@@ -222,7 +223,7 @@ static void make_events(struct maker *maker)
 	}
 	for (size_t i = 0; i < maker->txn_end_count; i++)
 		s->events[n++] = maker->txn_ends[i];
-	qsort(s->events, s->event_count, sizeof(*s->events), by_seq);
+	sort_large(s->events, s->event_count, sizeof(*s->events), by_seq);
 }
 
 void schedule_init(struct schedule *s, const struct execution *execution)
