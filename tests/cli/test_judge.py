@@ -550,7 +550,7 @@ def test_who_made_rows_unknown():
                           "ENGINE=InnoDB DEFAULT CHARSET=latin1")
         t.add("rows", 0, table=number, node="n1", moment="initial", last=True, rows=[[1, 1]], complete=True)
     t.add("session", 1, session=7, event=0, node="n1", client="c", user="u", database="d")
-    culprit = "update t set b = sformat('{}', 5) where a = 1"
+    culprit = "update t set b = 5 where sformat('{}', a) = 1"
     for number, (sql, reply) in enumerate(((culprit, {"affected": 1}), ("select b from t", {"rows": [[5]]}),
                                            ("update u set b = (select b from t) where a = 1", {"affected": 1}),
                                            ("select b from u where a = 1", {"rows": [[5]]})), 1):
