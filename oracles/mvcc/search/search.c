@@ -1482,6 +1482,54 @@ static void try_ways(struct mvcc *m, size_t first, uint32_t txn, struct common *
 		common[--at] = (struct common){known, true};
 }
 
+/* May the statement write what it read without locks?  At READ COMMITTED and below the source of INSERT ... SELECT and the
+ * subqueries of an UPDATE are plain reads (read/visibility.c), and so are the queries of stored programs at any level. */
+static bool may_write_a_view(const struct mvcc *m, uint32_t stmt)
+{
+	const struct plan *plan = m->runs[stmt].plan;
+	uint32_t txn = m->schedule->stmts[stmt].txn;
+
+	if (plan->effects)
+		return true;
+	return plan->writes && (plan->reads_by_query || (plan->insert && plan->stmt->u.insert->query)) &&
+	       (txn == SCHEDULE_NONE || m->schedule->txns[txn].level <= LEVEL_READ_COMMITTED);
+}
+
+/* The same of the statement and of all that come after it in its transaction. */
+static bool txn_may_write_a_view(const struct mvcc *m, uint32_t stmt)
+{
+	const struct schedule *s = m->schedule;
+
+	for (uint32_t i = stmt; i != EXECUTION_NONE && s->stmts[i].txn == s->stmts[stmt].txn; i = s->stmts[i].in->next_in_session) {
+		if (may_write_a_view(m, i))
+			return true;
+		if (s->stmts[i].txn == SCHEDULE_NONE)
+			break;
+	}
+	return false;
+}
+
+/*
+ * Can a transaction that tells the ways of the current event apart write what it read?  Then they make a difference to all
+ * who read that, for ever.  Those that can tell them apart have a statement under way between the event and `until`.
+ */
+static bool ways_may_be_written(const struct mvcc *m, uint64_t until)
+{
+	const struct schedule *s = m->schedule;
+
+	for (size_t i = 0; i < m->search.in_flight_count; i++) {
+		if (txn_may_write_a_view(m, m->search.in_flight[i]))
+			return true;
+	}
+	if (s->events[m->search.event].kind == EVENT_ANSWERED && txn_may_write_a_view(m, s->events[m->search.event].index))
+		return true;
+	for (size_t i = m->search.event + 1; i < s->event_count && s->events[i].seq <= until; i++) {
+		if (s->events[i].kind == EVENT_SENT && txn_may_write_a_view(m, s->events[i].index))
+			return true;
+	}
+	return false;
+}
+
 /*
  * The event is explained.  Where it left choices that would stay open for ever, all other ways of the event are tried at
  * once.  Most of them contradict here and now, by a lock that is held or a count, or make no difference: then there is
@@ -1508,7 +1556,7 @@ static void close_choices_without_effect(struct mvcc *m)
 		if (!is_lasting(&kept[i]))
 			continue;
 		kept[i].closed = common[i].state;
-		if (common[i].txn && kept[i].order && kept[i].until != UINT64_MAX) {
+		if (common[i].txn && kept[i].order && kept[i].until != UINT64_MAX && !ways_may_be_written(m, kept[i].until)) {
 			kept[i].scope = SCOPE_VIEWS;
 			kept[i].any_early = true;
 		}
