@@ -106,14 +106,20 @@ static void add_told(struct untold_numbers *u, const struct plan *plan, const st
 {
 	const struct sql_insert *insert = plan->stmt->u.insert;
 	uint64_t step = plan->key.auto_increment_step ? plan->key.auto_increment_step : 1, rows = insert->set ? 1 : 0;
+	bool any_old = insert->on_duplicate || plan->stmt->kind == SQL_STMT_REPLACE || insert->flags & SQL_DML_IGNORE;
 
 	for (const struct sql_values_row *row = insert->rows; row; row = row->next)
 		rows++;
-	if (r->affected > rows)
+	if (insert->query && r->affected > rows)
 		rows = r->affected;
+	/* The numbers of its other rows are not certain where some may have been there. */
+	if (any_old) {
+		u->given |= rows != 1;
+		rows = 1;
+	}
 	MEM_RESERVE(u->told, u->told_count + 1, u->told_capacity);
-	u->told[u->told_count++] = (struct told){r->insert_id, r->insert_id + (rows ? rows - 1 : 0) * step, r->begin_seq, r->seq,
-		insert->on_duplicate || plan->stmt->kind == SQL_STMT_REPLACE || insert->flags & SQL_DML_IGNORE};
+	u->told[u->told_count++] = (struct told){
+		r->insert_id, r->insert_id + (rows ? rows - 1 : 0) * step, r->begin_seq, r->seq, any_old};
 }
 
 static void add_untold(struct untold_numbers *u, uint32_t stmt)
@@ -145,6 +151,7 @@ static void look_at_write(struct untold_numbers *u, struct mvcc *m, uint32_t tab
 		add_untold(u, stmt);
 		u->loses |= !effects_only_insert(plan->effects, table);
 		u->changes |= u->loses;
+		u->given |= effects_give_numbers(plan->effects, table);
 	}
 	if (!writes_table(plan, table))
 		return;
@@ -152,7 +159,9 @@ static void look_at_write(struct untold_numbers *u, struct mvcc *m, uint32_t tab
 	u->loses |= !plan->insert ? plan->stmt->kind != SQL_STMT_UPDATE : plan->stmt->kind == SQL_STMT_REPLACE;
 	if (r->error)
 		return;
-	if (plan->insert && r->insert_id) {
+	if (plan->insert && gives_numbers(m->store.tables[table].def, plan->stmt)) {
+		u->given = true;
+	} else if (plan->insert && r->insert_id) {
 		add_told(u, plan, r);
 	} else if (plan->stmt->kind == SQL_STMT_INSERT || plan->stmt->kind == SQL_STMT_REPLACE) {
 		add_untold(u, stmt);

@@ -204,12 +204,13 @@ struct looking {
 
 static void look_at(struct looking *l, const struct program *p);
 
-static void add_effect(struct effects *e, uint32_t table, bool written, bool inserts, bool blind)
+static void add_effect(struct effects *e, uint32_t table, bool written, bool inserts, bool numbers, bool blind)
 {
 	for (uint32_t i = 0; i < e->count; i++) {
 		if (e->list[i].table == table) {
 			e->list[i].written |= written;
 			e->list[i].inserts &= inserts || !written;
+			e->list[i].numbers |= numbers;
 			e->list[i].blind &= blind;
 			return;
 		}
@@ -217,7 +218,7 @@ static void add_effect(struct effects *e, uint32_t table, bool written, bool ins
 	if (e->count == EFFECTS_MAX)
 		e->may_write_any = true;
 	else
-		e->list[e->count++] = (struct effect){table, written, inserts || !written, blind};
+		e->list[e->count++] = (struct effect){table, written, inserts || !written, numbers, blind};
 }
 
 /* Are all that the schema tells of known? */
@@ -274,6 +275,74 @@ static void fire(struct looking *l, uint32_t table, uint32_t events)
 	}
 }
 
+static uint32_t number_column(const struct eval_table *def)
+{
+	uint32_t column = 0;
+
+	while (column < def->column_count && !def->columns[column].auto_increment)
+		column++;
+	return column;
+}
+
+static bool sets_column(const struct eval_table *def, const struct sql_assign *set, uint32_t column)
+{
+	for (; set; set = set->next) {
+		if (set->target->kind != SQL_EXPR_COLUMN || eval_table_column(def, set->target->u.column.name) == column)
+			return true;
+	}
+	return false;
+}
+
+/* Where among the values of a row the column has its own; SIZE_MAX: it has none. */
+static size_t place_in_row(const struct eval_table *def, const struct sql_insert *insert, uint32_t column)
+{
+	size_t at = 0;
+
+	if (!insert->has_columns) {
+		for (uint32_t c = 0; c < column; c++)
+			at += !def->columns[c].invisible;
+		return def->columns[column].invisible ? SIZE_MAX : at;
+	}
+	for (const struct sql_expr *e = insert->columns.first; e; e = e->next, at++) {
+		if (eval_table_column(def, e->u.column.name) == column)
+			return at;
+	}
+	return SIZE_MAX;
+}
+
+/* NULL, DEFAULT or 0: even where 0 is kept it is smaller than what the server gives. */
+static bool leaves_to_server(const struct sql_expr *e)
+{
+	return e->kind == SQL_EXPR_DEFAULT ||
+	       (e->kind == SQL_EXPR_LITERAL && (e->u.literal.kind == SQL_LIT_NULL || span_eq_str(e->u.literal.text, "0")));
+}
+
+bool gives_numbers(const struct eval_table *def, const struct sql_stmt *stmt)
+{
+	const struct sql_insert *insert = stmt->u.insert;
+	uint32_t column = number_column(def);
+	size_t place;
+
+	if (column == def->column_count || stmt->kind == SQL_STMT_DELETE)
+		return false;
+	if (stmt->kind == SQL_STMT_UPDATE)
+		return sets_column(def, stmt->u.update->set, column);
+	if (stmt->kind != SQL_STMT_INSERT && stmt->kind != SQL_STMT_REPLACE)
+		return true;
+	if (sets_column(def, insert->set, column) || sets_column(def, insert->on_duplicate, column))
+		return true;
+	place = insert->set ? SIZE_MAX : place_in_row(def, insert, column);
+	for (const struct sql_values_row *row = insert->rows; row && place != SIZE_MAX; row = row->next) {
+		const struct sql_expr *e = row->values.first;
+
+		for (size_t i = 0; e && i < place; i++)
+			e = e->next;
+		if (e && !leaves_to_server(e))
+			return true;
+	}
+	return insert->query && place != SIZE_MAX;
+}
+
 bool inserts_blindly(const struct mvcc *m, uint32_t number, const struct sql_stmt *stmt)
 {
 	const struct store_table *table = &m->store.tables[number];
@@ -313,7 +382,7 @@ static void see_table(void *ctx, const struct sql_table_name *name, const struct
 		return;
 	}
 	add_effect(l->out, table, written, l->stmt->kind == SQL_STMT_INSERT && !l->stmt->u.insert->on_duplicate,
-		written && inserts_blindly(l->m, table, l->stmt));
+		written && gives_numbers(l->m->store.tables[table].def, l->stmt), written && inserts_blindly(l->m, table, l->stmt));
 	if (written)
 		fire(l, table, plan_events(l->stmt));
 }
@@ -536,6 +605,15 @@ bool effects_touch(const struct effects *e, uint32_t table, bool written)
 	for (uint32_t i = 0; e && i < e->count; i++) {
 		if (e->list[i].table == table && (e->list[i].written || !written))
 			return true;
+	}
+	return false;
+}
+
+bool effects_give_numbers(const struct effects *e, uint32_t table)
+{
+	for (uint32_t i = 0; e && i < e->count; i++) {
+		if (e->list[i].table == table)
+			return e->list[i].numbers;
 	}
 	return false;
 }

@@ -26,6 +26,7 @@ struct effects {
 		uint32_t table;
 		bool written;
 		bool inserts; /* ... by INSERT alone */
+		bool numbers; /* rows may have AUTO_INCREMENT numbers that it gives itself */
 		bool blind; /* only rows whose key the server makes were put in: nothing is in their way */
 	} list[EFFECTS_MAX];
 	uint32_t count;
@@ -55,6 +56,10 @@ bool effects_write(const struct effects *e);
 bool effects_touch(const struct effects *e, uint32_t table, bool written);
 /* Is all that it does to the table that it puts rows in? */
 bool effects_only_insert(const struct effects *e, uint32_t table);
+/* May it give rows of the table AUTO_INCREMENT numbers of its own? */
+bool effects_give_numbers(const struct effects *e, uint32_t table);
+/* The same of a statement that writes the table. */
+bool gives_numbers(const struct eval_table *def, const struct sql_stmt *stmt);
 /* INSERT of rows that only the server numbers, where nothing else is unique and nothing refers. */
 bool inserts_blindly(const struct mvcc *m, uint32_t table, const struct sql_stmt *stmt);
 /* Is it a parameter or a variable of the program, anywhere in it? */
