@@ -249,8 +249,9 @@ bool assigns_items(const struct sql_stmt *stmt)
 {
 	struct assigned a = {.count = 0};
 
+	/* Of groups MariaDB assigns what was in the row before it counted. */
 	if (stmt->kind != SQL_STMT_SELECT || stmt->u.query->kind != SQL_QUERY_SELECT || stmt->u.query->into ||
-		!memmem(stmt->text.ptr, stmt->text.len, ":=", 2))
+		stmt->u.query->u.select.group || !memmem(stmt->text.ptr, stmt->text.len, ":=", 2))
 		return false;
 	for (const struct sql_item *i = stmt->u.query->u.select.items; i && a.count < PARAMS_MAX; i = i->next) {
 		if (i->expr->kind == SQL_EXPR_ASSIGN)
@@ -263,7 +264,8 @@ bool assigns_items(const struct sql_stmt *stmt)
 
 static bool is_count(const struct sql_expr *e)
 {
-	return e->kind == SQL_EXPR_CALL && span_ieq_str(e->u.call.name, "count") && !e->u.call.db.ptr;
+	return e->kind == SQL_EXPR_CALL && span_ieq_str(e->u.call.name, "count") && !e->u.call.db.ptr &&
+	       !(e->u.call.extra && e->u.call.extra->over);
 }
 
 /* SELECT @n := COUNT(*): the one row of the answer says what it is. */
