@@ -32,13 +32,14 @@ static uint32_t member_named(const struct eval_type *set, struct span name)
 	return 0;
 }
 
-static bool is_place_of_member(const struct node *n)
+static uint32_t place_of_member(struct node *const *args)
 {
-	const struct node *needle = n->args[0], *list = n->args[1];
+	const struct node *needle = args[0], *list = args[1];
 
-	return list->type.kind == EVAL_T_SET && list->column && needle->literal && needle->type.kind == EVAL_T_STRING &&
-	       !needle->type.hybrid && needle->u.value.kind == EVAL_STRING && text_is_ascii(needle->u.value.s) &&
-	       member_named(&list->type, needle->u.value.s);
+	if (list->type.kind != EVAL_T_SET || !list->column || !needle->literal || needle->type.kind != EVAL_T_STRING ||
+		needle->type.hybrid || needle->u.value.kind != EVAL_STRING || !text_is_ascii(needle->u.value.s))
+		return 0;
+	return member_named(&list->type, needle->u.value.s);
 }
 
 static struct node *compile_relate(
@@ -47,10 +48,12 @@ static struct node *compile_relate(
 	bool compares = function->fn == run_strcmp;
 
 	n->type = type_int(false);
-	if (function->fn == run_find_in_set && is_place_of_member(n))
+	if (function->fn == run_find_in_set && find_in_set_refused(c, n->args))
+		return NULL;
+	n->u.number = function->fn == run_find_in_set ? place_of_member(n->args) : 0;
+	if (n->u.number)
 		return n;
-	if ((function->fn == run_find_in_set && find_in_set_refused(c, n->args)) ||
-		(compares && strcmp_refused(c, n->args)) || two_texts_refused(c, n->args) ||
+	if ((compares && strcmp_refused(c, n->args)) || two_texts_refused(c, n->args) ||
 		(!compares && search_refused(c, n->args)))
 		return NULL;
 	if (!string_result(c, n, n->args, 2, OPERATION_COMPARES))
@@ -132,14 +135,13 @@ static struct eval_value run_find_in_set(const struct node *n, struct frame *f)
 	bool unknown = false, known;
 	int64_t number = 1;
 
-	if (is_place_of_member(n)) {
-		uint32_t member = member_named(&n->args[1]->type, n->args[0]->u.value.s);
+	if (n->u.number) {
 		struct eval_value set = node_run(n->args[1], f);
 
 		if (set.kind == EVAL_NULL)
 			return EVAL_NULL_VALUE;
 		set = to_integer(f->run, &n->args[1]->type, &set);
-		return eval_int(set.u >> (member - 1) & 1 ? member : 0);
+		return eval_int(set.u >> (n->u.number - 1) & 1 ? n->u.number : 0);
 	}
 	known = text_arg(n, f, 0, &needle);
 	if (!known && stops_at_null(f))
