@@ -106,15 +106,16 @@ static void add_told(struct untold_numbers *u, const struct plan *plan, const st
 {
 	const struct sql_insert *insert = plan->stmt->u.insert;
 	uint64_t step = plan->key.auto_increment_step ? plan->key.auto_increment_step : 1, rows = insert->set ? 1 : 0;
-	bool any_old = insert->on_duplicate || plan->stmt->kind == SQL_STMT_REPLACE || insert->flags & SQL_DML_IGNORE;
+	bool any_old = insert->on_duplicate;
 
 	for (const struct sql_values_row *row = insert->rows; row; row = row->next)
 		rows++;
 	if (insert->query && r->affected > rows)
 		rows = r->affected;
+	any_old |= rows != 1 && (plan->stmt->kind == SQL_STMT_REPLACE || insert->flags & SQL_DML_IGNORE);
 	/* The numbers of its other rows are not certain where some may have been there. */
 	if (any_old) {
-		u->given |= rows != 1;
+		u->given = true;
 		rows = 1;
 	}
 	MEM_RESERVE(u->told, u->told_count + 1, u->told_capacity);
@@ -226,6 +227,18 @@ static bool is_told(const struct untold_numbers *u, uint64_t number)
 	return after && u->told[after - 1].last >= number;
 }
 
+/* A row that was there may have its number from a program: as that of an INSERT it only bounds others. */
+static void leave_out_old(struct untold_numbers *u)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < u->told_count; i++) {
+		if (!u->told[i].any_old)
+			u->told[kept++] = u->told[i];
+	}
+	u->told_count = kept;
+}
+
 /* Each once, and none that an INSERT answered. */
 static void tidy_seen(struct untold_numbers *u)
 {
@@ -313,6 +326,7 @@ static struct untold_numbers *make(struct mvcc *m, uint32_t number)
 			    content_rows(m, &m->catalog.arena, table->def, &in->final, take_final, u);
 	}
 	bound(u, m);
+	leave_out_old(u);
 	if (u->told_count)
 		qsort(u->told, u->told_count, sizeof(*u->told), by_first);
 	tidy_seen(u);
