@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
@@ -158,10 +159,18 @@ static int open_file(const char *folder)
 /* As much address space as the file system and the system allow. */
 static bool map_file(void)
 {
+	struct rlimit largest = {.rlim_cur = RLIM_INFINITY};
+
+	(void)getrlimit(RLIMIT_FSIZE, &largest);
 	for (unsigned bits = 42; bits >= 32; bits -= 2) {
 		uint64_t size = (uint64_t)1 << bits;
 		void *ptr;
 
+		/* Past the limit of a process ftruncate(2) would end it with a signal. */
+		if (size > largest.rlim_cur) {
+			errno = EFBIG;
+			continue;
+		}
 		if (ftruncate(spill.fd, (off_t)size) != 0)
 			continue;
 		ptr = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, spill.fd, 0);

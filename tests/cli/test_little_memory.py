@@ -68,17 +68,39 @@ def test_histories_of_other_tools():
     assert both_ways("check", "--from=plume", "--format=json", path)
 
 
-def test_a_full_disk_is_told():
-    trace = simulate("full.itr", "--transactions=30000")
-    folder = scratch("full")
+def isotrace_with_folder_on(file_system, name, arguments):
+    """Runs isotrace with its temporary file on a file system of its own."""
+    folder = scratch(name)
     os.mkdir(folder)
     enter = ["unshare", "--mount"] + ([] if os.geteuid() == 0 else ["--map-root-user"])
-    command = f"mount -t tmpfs -o size=2m none '{folder}' && exec '{ISOTRACE}' check --memory=4M '{trace}'"
-    if subprocess.run([*enter, "sh", "-c", f"mount -t tmpfs -o size=2m none '{folder}'"], capture_output=True,
-                      check=False).returncode:
+    mount = f"mount -t {file_system} none '{folder}'"
+    if subprocess.run([*enter, "sh", "-c", mount], capture_output=True, check=False).returncode:
         raise tap.Skip("no file system can be mounted here")
-    run = subprocess.run([*enter, "sh", "-c", command], capture_output=True, text=True, check=False,
-                         env=environment(TMPDIR=folder))
+    return subprocess.run([*enter, "sh", "-c", f"{mount} && exec '{ISOTRACE}' {arguments}"], capture_output=True, text=True,
+                          check=False, env=environment(TMPDIR=folder))
+
+
+def test_a_file_system_that_cannot_make_holes():
+    trace = simulate("holes.itr", "--transactions=30000", "--sessions=12", "--keys=500")
+    run = isotrace_with_folder_on("ramfs", "holes", f"check --format=json --memory=4M '{trace}'")
+    assert TOLD in run.stderr, run.stderr
+    plain = isotrace("check", "--format=json", trace)
+    assert (run.returncode, run.stdout) == (plain.status, plain.out), run.stderr
+
+
+def test_a_limit_of_what_files_may_be():
+    trace = simulate("limit.itr", "--transactions=3000")
+    plain = isotrace("check", "--format=json", trace)
+    for limit, told in ((1 << 33, TOLD), (1 << 20, "no temporary file can be made in")):
+        run = subprocess.run(["prlimit", f"--fsize={limit}", ISOTRACE, "check", "--format=json", "--memory=40M", trace],
+                             capture_output=True, text=True, check=False, env=environment())
+        assert told in run.stderr, (run.returncode, run.stderr)
+        assert (run.returncode, run.stdout) == (plain.status, plain.out), run.stderr
+
+
+def test_a_full_disk_is_told():
+    trace = simulate("full.itr", "--transactions=30000")
+    run = isotrace_with_folder_on("tmpfs -o size=2m", "full", f"check --memory=4M '{trace}'")
     assert run.returncode == 4, (run.returncode, run.stderr)
     assert "no room is left on the disk" in run.stderr and "TMPDIR" in run.stderr, run.stderr
     assert not run.stdout, run.stdout
