@@ -273,14 +273,22 @@ void *spill_alloc(size_t size)
 
 void spill_discard(void *ptr, size_t len)
 {
+	int before = errno;
+
 	(void)madvise(ptr, len, MADV_REMOVE);
+	errno = before;
 }
 
 void spill_free(void *ptr)
 {
 	unsigned class = class_at(ptr);
+	int before = errno;
 
-	spill_discard(ptr, (size_t)1 << class);
+	if (madvise(ptr, (size_t)1 << class, MADV_REMOVE) != 0) {
+		/* A file system that cannot make holes, as some network's: the room is not empty and is not given again. */
+		errno = before;
+		return;
+	}
 	pthread_mutex_lock(&spill.mutex);
 	if (spill.free_count[class] == spill.free_capacity[class]) {
 		size_t capacity = spill.free_capacity[class] ? spill.free_capacity[class] * 2 : 64;
@@ -295,6 +303,7 @@ void spill_free(void *ptr)
 	if (spill.free_count[class] < spill.free_capacity[class])
 		spill.free[class][spill.free_count[class]++] = (uintptr_t)ptr - spill_first;
 	pthread_mutex_unlock(&spill.mutex);
+	errno = before;
 }
 
 void *spill_realloc(void *ptr, size_t size)

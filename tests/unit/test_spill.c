@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/spill.h"
 
+#include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -194,6 +197,40 @@ static int status_of_writing(const char *folder, uint64_t disk_max, size_t size)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
+/* Exits with 0: a freed block's room, where the file system cannot empty it, is not given again as an empty one. */
+static void free_and_take(void)
+{
+	unsigned char *block;
+
+	if ((unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) ||
+		mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 || mount("none", "/var/tmp", "ramfs", 0, NULL) != 0)
+		_exit(77);
+	setenv("TMPDIR", "/var/tmp", 1);
+	if (!spill_begin(16 * MIB, (uint64_t)1 << 30))
+		_exit(1);
+	block = spill_alloc(MIB);
+	memset(block, 0xff, MIB);
+	spill_free(block);
+	block = spill_alloc(MIB);
+	for (size_t i = 0; i < MIB; i++)
+		if (block[i])
+			_exit(2);
+	_exit(0);
+}
+
+START_TEST(blocks_are_empty_where_no_holes_can_be_made)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		free_and_take();
+	ck_assert(pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status));
+	/* 77: no file system can be mounted here. */
+	ck_assert_msg(WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77, "%d", WEXITSTATUS(status));
+}
+END_TEST
+
 START_TEST(a_file_that_grows_too_large_ends_the_process)
 {
 	ck_assert_int_eq(status_of_writing("/var/tmp", 8 * MIB, 64 * MIB), EXIT_STATUS_INPUT);
@@ -209,4 +246,5 @@ END_TEST
 UNIT_MAIN("spill", blocks_keep_what_was_written, a_process_keeps_to_its_memory,
 	room_that_is_freed_is_given_again_and_empty, arrays_grow_from_the_heap_into_the_file,
 	arenas_and_zeroed_blocks_go_there_too, without_permission_nothing_goes_to_a_file,
-	a_file_that_grows_too_large_ends_the_process, a_folder_that_is_not_there_is_told)
+	blocks_are_empty_where_no_holes_can_be_made, a_file_that_grows_too_large_ends_the_process,
+	a_folder_that_is_not_there_is_told)
