@@ -43,6 +43,7 @@ static struct {
 	atomic_uint_fast64_t disk_max;
 	uint64_t taken_at;       /* pages from here on are taken away next */
 	atomic_flag looking;
+	uint64_t rest_until_ns;  /* of processor time: no look before that */
 	uint8_t *classes;      /* by unit: log2 of the room of the block that begins there */
 	uint64_t *free[CLASSES]; /* offsets of room that is free, by log2 of its size */
 	size_t free_count[CLASSES], free_capacity[CLASSES];
@@ -94,6 +95,30 @@ static void take_pages_away(void)
 	}
 }
 
+/* What the process has worked. */
+static uint64_t worked_ns(void)
+{
+	struct timespec now = {0};
+
+	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* In a large file a look may take longer than it is until the next one is due: no more than half of the time. */
+static void look_and_rest(void)
+{
+	uint64_t begin = worked_ns(), end;
+	struct stat st;
+
+	if (begin < spill.rest_until_ns)
+		return;
+	take_pages_away();
+	if (fstat(spill.fd, &st) == 0 && (uint64_t)st.st_blocks * 512 > atomic_load(&spill.disk_max))
+		end_with("more room on the disk is needed than an input of this size explains");
+	end = worked_ns();
+	spill.rest_until_ns = end + (end - begin);
+}
+
 /*
  * Comes each time that the process has worked for a while: it may read its way through the file for minutes without asking for
  * a block.  A thread that slept in between would be late on a busy machine, and a process maps gigabytes in a second.
@@ -101,16 +126,13 @@ static void take_pages_away(void)
 static void look(int number, siginfo_t *info, void *context)
 {
 	int before = errno;
-	struct stat st;
 
 	(void)number;
 	(void)info;
 	(void)context;
 	/* One thread is enough. */
 	if (!atomic_flag_test_and_set(&spill.looking)) {
-		take_pages_away();
-		if (fstat(spill.fd, &st) == 0 && (uint64_t)st.st_blocks * 512 > atomic_load(&spill.disk_max))
-			end_with("more room on the disk is needed than an input of this size explains");
+		look_and_rest();
 		atomic_flag_clear(&spill.looking);
 	}
 	errno = before;
