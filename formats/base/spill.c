@@ -26,7 +26,7 @@ enum {
 	LOOK_EVERY_NS = 4 * 1000 * 1000, /* of processor time */
 };
 
-uintptr_t spill_first, spill_last;
+atomic_uintptr_t spill_first, spill_room;
 
 /*
  * The room of a block is a power of two of bytes.  The file has holes where nothing was written, so room that is not used
@@ -201,8 +201,7 @@ static bool map_file(void)
 		/* A large page would come back whole for each byte that is looked at. */
 		(void)madvise(ptr, size, MADV_NOHUGEPAGE);
 		spill.size = size;
-		spill_first = (uintptr_t)ptr;
-		spill_last = spill_first + size;
+		atomic_store(&spill_first, (uintptr_t)ptr);
 		spill.classes = mmap(NULL, size >> UNIT_BITS, PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		return spill.classes != MAP_FAILED;
@@ -245,10 +244,10 @@ bool spill_begin(uint64_t resident_max, uint64_t disk_max)
 	pthread_mutex_lock(&spill.mutex);
 	if (!spill.tried) {
 		spill.tried = true;
-		if (!begin(resident_max, disk_max))
-			spill_first = spill_last = 0;
+		if (begin(resident_max, disk_max))
+			atomic_store_explicit(&spill_room, spill.size, memory_order_release);
 	}
-	done = spill_last != 0;
+	done = spill_owns((const void *)atomic_load(&spill_first));
 	pthread_mutex_unlock(&spill.mutex);
 	return done;
 }

@@ -12,6 +12,7 @@
 #ifndef BASE_SPILL_H
 #define BASE_SPILL_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,13 +32,15 @@ void spill_free(void *ptr);
 /* These pages are needed no more: both their memory and their room in the file can be had by others. */
 void spill_discard(void *ptr, size_t len);
 
-/* Where the blocks are; for spill_owns(). */
-extern uintptr_t spill_first, spill_last;
+/* Where the blocks are; for spill_owns().  The room is set last: until then another thread's pointers are within none. */
+extern atomic_uintptr_t spill_first, spill_room;
 
 /* Whether it is within a block of the file. */
 static inline bool spill_owns(const void *ptr)
 {
-	return (uintptr_t)ptr - spill_first < spill_last - spill_first;
+	uintptr_t room = atomic_load_explicit(&spill_room, memory_order_acquire);
+
+	return (uintptr_t)ptr - atomic_load_explicit(&spill_first, memory_order_relaxed) < room;
 }
 
 #endif
