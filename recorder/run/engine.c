@@ -536,9 +536,12 @@ static int wait_ms(uint64_t deadline)
 
 /* A query of select mode that waited for another session's lock may be answered before that
  * session's COMMIT is.  The statement goes on when that is done: else it would not be alone, though
- * the schedule has one statement at a time.  Of several such the one that was sent first goes on. */
+ * the schedule has one statement at a time.  Of several such the one that was sent first goes on.
+ * Not with rounds: statements are not alone there, and another session may wait for this one's lock. */
 static bool must_hold(const struct engine *e, const struct client *c)
 {
+	if (e->free)
+		return false;
 	for (size_t i = 0; c->state == CLIENT_OWN_QUERY && i < e->client_count; i++) {
 		const struct client *other = &e->clients[i];
 		bool later = other->command.begin.seq > c->command.begin.seq;

@@ -85,6 +85,7 @@ struct engine {
 	struct pollfd *fds;
 	uint64_t event_ns; /* when something was last sent or answered */
 	bool by_time;      /* time alone said that something was blocked */
+	bool free;         /* sessions do not wait for each other: which are blocked is not looked for */
 	uint64_t ended;    /* statements of all sessions that were answered */
 	struct buf prepared; /* XA ROLLBACK of all that were prepared, each with its zero */
 };

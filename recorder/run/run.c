@@ -223,6 +223,7 @@ static bool run_freely(struct run *r, const struct scenario_section *section)
 	bool ok = true;
 
 	r->section = section;
+	e->free = true;
 	for (uint32_t i = 0; i < r->scenario->session_count; i++)
 		sessions[i].next = next_of_session(section, 0, i);
 	for (;;) {
@@ -243,6 +244,7 @@ static bool run_freely(struct run *r, const struct scenario_section *section)
 			engine_abandon_all(e);
 		}
 	}
+	e->free = false;
 	mem_free(sessions);
 	return ok;
 }

@@ -829,6 +829,29 @@ T2> update t set b=b+1;
     assert trace.table("final") == [(1, 6)], trace.table("final")
 
 
+def rounds_with_versions_do_not_wait_for_themselves():
+    # One session reads its versions while another one waits for its lock: that is no reason to wait for the other one,
+    # which would go on until its lock wait times out.
+    trace, _ = run("""# rounds: 5
+[setup]
+create table t(a int primary key, b int); insert into t values (1,1),(2,2);
+[schedule]
+T1> set innodb_lock_wait_timeout = 10;
+T1> begin;
+T1> update t set b=b+1 where a=1;
+T1> update t set b=b+1 where a=2;
+T1> commit;
+T2> set innodb_lock_wait_timeout = 10;
+T2> begin;
+T2> update t set b=b+1 where a=1;
+T2> update t set b=b+1 where a=2;
+T2> commit;
+""", "--instrument=select")
+    errors = [s["error"] for s in trace.stmts("T1") + trace.stmts("T2") if s["error"]]
+    assert not errors, errors
+    assert trace.table("final") == [(1, 11), (2, 12)], trace.table("final")
+
+
 TESTS = [anomaly(name) for name in ANOMALIES] + [a_circle_that_stands]
 if RELEASE == "mariadb-local":
     TESTS += [blocked_and_resumed, statements_go_on_after_errors, metadata_locks,
@@ -839,7 +862,8 @@ if RELEASE == "mariadb-local":
               answers_behind_those_they_let_go_on,
               unmet_expectations_are_told, what_cannot_run, the_server_splits_statements_alike,
               procedures_and_types, the_servers_own_settings, many_sessions, summaries,
-              case_files, options_of_the_server, sessions_that_do_not_wait_for_each_other]
+              case_files, options_of_the_server, sessions_that_do_not_wait_for_each_other,
+              rounds_with_versions_do_not_wait_for_themselves]
 
 
 def main():
