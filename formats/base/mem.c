@@ -30,6 +30,8 @@ static const uint64_t disk_for_input = 200, disk_at_least = (uint64_t)1 << 30;
 
 static uint64_t limited; /* by mem_limit; 0: not */
 static bool may_spill;
+static struct rlimit unlimited; /* as it was before */
+static bool is_set;
 
 /* The number in a file of the kernel's; 0: there is none. */
 static uint64_t number_in(const char *path)
@@ -71,10 +73,19 @@ void mem_limit(uint64_t bytes)
 	/* The shadow memory of a sanitizer is many times as large as the machine's. */
 	if (SANITIZED || !limited || getrlimit(RLIMIT_DATA, &limit) != 0)
 		return;
+	if (!is_set)
+		unlimited = limit;
+	is_set = true;
 	/* Heap and private mappings, whichever library asks for them. */
 	most = may_spill && limited < PRIVATE_MIN ? PRIVATE_MIN : limited;
 	limit.rlim_cur = most < limit.rlim_max ? most : limit.rlim_max;
 	(void)setrlimit(RLIMIT_DATA, &limit);
+}
+
+void mem_lift_limit(void)
+{
+	if (is_set)
+		(void)setrlimit(RLIMIT_DATA, &unlimited);
 }
 
 void mem_allow_spill(void)

@@ -18,6 +18,8 @@
  */
 void mem_limit(uint64_t bytes);
 void mem_allow_spill(void);
+/* Between fork() and exec(): the other program, a server for one, may have what it could have before mem_limit(). */
+void mem_lift_limit(void);
 /* So many bytes of input were read: the temporary file may grow with them, and not without end. */
 void mem_input(uint64_t bytes);
 /* Says that there is no memory, and ends the program; size: what was asked for, 0: not known. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/mem.h"
 #include "commands/sibling_program.h"
 
 enum { OUTPUT_MAX = 64 * 1024, ARGS_MAX = 80, STATUS_SKIP = 77 };
@@ -46,6 +47,7 @@ static int run_tool(const char *const *args, struct buf *output, struct buf *mes
 		dup2(null, 0);
 		dup2(out[1], 1);
 		dup2(errors[1], 2);
+		mem_lift_limit();
 		execvp(args[0], argv);
 		dprintf(2, "%s: %s; set ISOREC_SERVERS to its path\n", args[0], strerror(errno));
 		_exit(127);

@@ -77,6 +77,7 @@ static bool run_isotrace(const struct reading *r, const char *path, const char *
 
 		/* execvp does not change them, and its type cannot say so. */
 		memcpy(argv, args, sizeof(args));
+		mem_lift_limit();
 		execvp(program, argv);
 		dprintf(2, "%s: %s; set ISOTRACE to its path\n", program, strerror(errno));
 		_exit(127);

@@ -809,6 +809,13 @@ def options_of_the_server():
     assert "('ab',1)" in done.stdout, (done.stdout, done.stderr)
 
 
+def a_bound_for_memory_is_not_the_servers():
+    done = subprocess.run([ISOREC, "run", "--server", RELEASE, "--memory=96M", "-o", os.path.join(FOLDER, "memory"),
+                           write("[schedule]\nT1> select 1 + 1;\n")], capture_output=True, text=True, check=False,
+                          env=dict(os.environ, ISOREC_SERVERS=SERVERS))
+    assert done.returncode == 0 and "(2)" in done.stdout, (done.returncode, done.stdout, done.stderr)
+
+
 def sessions_that_do_not_wait_for_each_other():
     trace, _ = run("""# rounds: 3
 [setup]
@@ -862,7 +869,8 @@ if RELEASE == "mariadb-local":
               answers_behind_those_they_let_go_on,
               unmet_expectations_are_told, what_cannot_run, the_server_splits_statements_alike,
               procedures_and_types, the_servers_own_settings, many_sessions, summaries,
-              case_files, options_of_the_server, sessions_that_do_not_wait_for_each_other,
+              case_files, options_of_the_server, a_bound_for_memory_is_not_the_servers,
+              sessions_that_do_not_wait_for_each_other,
               rounds_with_versions_do_not_wait_for_themselves]
 
 
