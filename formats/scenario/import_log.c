@@ -184,38 +184,48 @@ static void read_entries(struct log *log, struct span text, bool rqg)
 
 /* ---- what comes before clients run at once ---- */
 
-static size_t last_of(const struct log *log, size_t from)
-{
-	size_t last = from;
+struct use {
+	uint64_t connection;
+	size_t at;
+};
 
-	for (size_t i = from; i < log->count; i++)
-		if (log->entries[i].connection == log->entries[from].connection)
-			last = i;
-	return last;
+static int compare_uses(const void *a, const void *b)
+{
+	const struct use *x = a, *y = b;
+
+	if (x->connection != y->connection)
+		return x->connection < y->connection ? -1 : 1;
+	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-static bool is_new(const struct log *log, size_t at)
-{
-	for (size_t i = 0; i < at; i++)
-		if (log->entries[i].connection == log->entries[at].connection)
-			return false;
-	return true;
-}
-
-/* Entries of connections that were through before another one sent anything.  Where that is all, it is none. */
+/* Entries of connections that were through before another one sent anything.  Where that is all, it is none.  A log may have
+ * as many connections as entries, so each entry is looked at once. */
 static size_t count_setup(const struct log *log)
 {
-	for (size_t at = 0; at < log->count;) {
-		size_t last = last_of(log, at);
+	struct use *uses = mem_realloc(NULL, log->count + 1, sizeof(*uses));
+	size_t *behind = mem_zero(log->count + 1, sizeof(*behind)); /* by the first entry of a connection: what is behind its last */
+	size_t at = 0;
 
-		for (size_t i = at; i < last; i++)
-			if (log->entries[i].connection != log->entries[at].connection)
-				return at;
-		if (!is_new(log, at))
-			return at;
-		at = last + 1;
+	for (size_t i = 0; i < log->count; i++)
+		uses[i] = (struct use){log->entries[i].connection, i};
+	qsort(uses, log->count, sizeof(*uses), compare_uses);
+	for (size_t i = 0, first = 0; i < log->count; i++) {
+		if (uses[i].connection != uses[first].connection)
+			first = i;
+		behind[uses[first].at] = uses[i].at + 1;
 	}
-	return 0;
+	while (at < log->count) {
+		size_t end = at;
+
+		while (end < log->count && log->entries[end].connection == log->entries[at].connection)
+			end++;
+		if (behind[at] != end)
+			break;
+		at = end;
+	}
+	mem_free(behind);
+	mem_free(uses);
+	return at < log->count ? at : 0;
 }
 
 /* Definitions and rows; no SELECT, no SET, which would hold for one connection. */

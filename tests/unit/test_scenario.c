@@ -639,6 +639,25 @@ START_TEST(logs_of_what_was_sent)
 }
 END_TEST
 
+/* As of a program that connects for each statement; in time that grows with their number, not with its square. */
+START_TEST(a_log_of_many_connections)
+{
+	enum { CONNECTIONS = 500000 };
+	struct buf text = BUF_INIT;
+	struct scenario_list list;
+
+	for (unsigned i = 1; i <= CONNECTIONS; i++)
+		buf_printf(&text, "\t\t%u Query\tdelete from t\n", i);
+	buf_add_str(&text, "\t\t999998 Query\tbegin\n\t\t999999 Query\tbegin\n\t\t999998 Query\tselect 1\n\t\t999999 Query\tcommit\n");
+	buf_add_char(&text, 0);
+	list = import(SCENARIO_SHAPE_GENERAL_LOG, text.data);
+	ck_assert_uint_eq(list.scenarios[0].setup.count, CONNECTIONS);
+	ck_assert_uint_eq(list.scenarios[0].schedule.count, 4);
+	scenario_list_release(&list);
+	buf_release(&text);
+}
+END_TEST
+
 START_TEST(prompts)
 {
 	struct scenario_list list = import(SCENARIO_SHAPE_PROMPT,
@@ -983,5 +1002,5 @@ UNIT_MAIN("scenario", the_example_of_the_design, windows_line_ends_and_a_byte_or
 	remarks_are_no_statements,
 	every_error_has_its_place, limits, statements_end_where_the_server_ends_them,
 	the_canonical_text, expected_verdicts_by_release, level_words,
-	values_are_compared_as_what_they_are, case_files, logs_of_what_was_sent, prompts, marked_sql,
+	values_are_compared_as_what_they_are, case_files, logs_of_what_was_sent, a_log_of_many_connections, prompts, marked_sql,
 	import_errors_have_their_place, random_scenarios_survive_printing, damaged_text)
