@@ -58,7 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!size)
 		return 0;
-	if (scenario_import(&list, (enum scenario_shape)(data[0] & 3), span_of(data + 1, size - 1),
+	if (scenario_import(&list, (enum scenario_shape)(data[0] % (SCENARIO_SHAPE_RQG + 1)), span_of(data + 1, size - 1),
 		    "fuzz", &err)) {
 		for (size_t i = 0; i < list.count; i++)
 			check_printing(&list.scenarios[i]);
