@@ -70,6 +70,7 @@
 	X(FAILED_IN_PART, "statements that failed after part of their work") \
 	X(UNRECORDED_MAY_HAVE_CHANGED, "tables that sessions which were not recorded may have changed") \
 	X(CONTRADICTED_WROTE_TABLE, "tables written by a statement whose answer is wrong") \
+	X(TABLE_READ_TWICE, "a table that a statement read twice while others committed") \
 	X(MORE_ORDERS_THAN_TRIED, "more orders are possible than the budget allows (see --budget)") \
 	X(ERROR_BY_OPTIMIZER, "errors that depend on what the optimizer evaluates") \
 	X(FUNCTION_MAY_HAVE_WRITTEN, "tables that functions may have written") \

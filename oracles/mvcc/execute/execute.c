@@ -861,13 +861,38 @@ static bool error_of_virtual(const struct mvcc *m, uint32_t stmt)
 	return false;
 }
 
-bool mismatch_is_open(const struct mvcc *m)
+/* A locking read or a write at READ COMMITTED or below that names a table twice may meet its rows at two moments, and
+ * commits came between: of such rows one state for both is not all there can be. */
+static bool read_twice_meanwhile(const struct mvcc *m, uint32_t stmt)
 {
-	return m->search.mismatch.kind == MISMATCH_ERROR &&
-	       (error_of_evaluation(m->search.mismatch.expected_error) ||
-		       error_of_evaluation(
-			       m->schedule->stmts[m->search.mismatch.stmt].in->record.error) ||
-		       error_of_virtual(m, m->search.mismatch.stmt));
+	const struct plan *plan = m->runs[stmt].plan;
+	uint32_t txn = m->schedule->stmts[stmt].txn;
+
+	return plan->names_twice && (plan->writes || plan->lock) && txn != SCHEDULE_NONE &&
+	       m->schedule->txns[txn].level <= LEVEL_READ_COMMITTED && m->runs[stmt].begin_commits != m->store.commits;
+}
+
+uint32_t mismatch_reason(const struct mvcc *m)
+{
+	const struct mismatch *mismatch = &m->search.mismatch;
+
+	switch (mismatch->kind) {
+	case MISMATCH_ERROR:
+		return error_of_evaluation(mismatch->expected_error) ||
+				       error_of_evaluation(m->schedule->stmts[mismatch->stmt].in->record.error) ||
+				       error_of_virtual(m, mismatch->stmt)
+			       ? REASON_ERROR_BY_OPTIMIZER
+			       : REASON_NONE;
+	case MISMATCH_RESULT:
+	case MISMATCH_AFFECTED:
+		return read_twice_meanwhile(m, mismatch->stmt) ? REASON_TABLE_READ_TWICE : REASON_NONE;
+	case MISMATCH_NONE:
+	case MISMATCH_LOCK:
+	case MISMATCH_CONFLICT:
+	case MISMATCH_FINAL:
+		break;
+	}
+	return REASON_NONE;
 }
 
 /* The text of 1451 and 1452 names the child: "... constraint fails (`db`.`child`, CONSTRAINT ..." */
@@ -986,7 +1011,7 @@ static bool accept_answer(struct mvcc *m, const struct accepted *accepted)
 	if (m->search.uncertain)
 		set_verdict(m, STMT_UNDECIDED, REASON_MORE_ORDERS_THAN_TRIED);
 	else if (accepted->open)
-		set_verdict(m, STMT_UNDECIDED, REASON_ERROR_BY_OPTIMIZER);
+		set_verdict(m, STMT_UNDECIDED, accepted->open);
 	else if (accepted->unrecorded)
 		set_verdict(m, STMT_UNDECIDED, unrecorded_reason(m));
 	else

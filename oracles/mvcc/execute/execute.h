@@ -21,8 +21,8 @@ bool execute(struct mvcc *m, uint32_t stmt);
 bool answer_is_out_of_order(struct mvcc *m, const struct eval_result *result,
 	const struct execution_rows *recorded, uint32_t by);
 bool answer_has_equal_rows(const struct mvcc *m, const struct execution_rows *recorded);
-/* Of m->search.mismatch: an error that comes or not by what the optimizer chose to evaluate. */
-bool mismatch_is_open(const struct mvcc *m);
+/* Of m->search.mismatch: why it cannot be decided whether it is one (reason.h), be all orders tried; REASON_NONE: it can. */
+uint32_t mismatch_reason(const struct mvcc *m);
 /* Why a contradiction is undecided where m->unrecorded_writers. */
 static inline uint32_t unrecorded_reason(const struct mvcc *m)
 {

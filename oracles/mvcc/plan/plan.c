@@ -154,6 +154,7 @@ static void see_table(void *ctx, const struct sql_table_name *name, const struct
 	for (uint32_t i = 0; i < plan->table_count; i++) {
 		if (plan->tables[i] == table) {
 			plan->written[i] |= access != SQL_TABLE_READ;
+			plan->names_twice = true;
 			return;
 		}
 	}

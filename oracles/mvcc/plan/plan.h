@@ -108,6 +108,7 @@ struct plan {
 	bool sets_unmodelled;      /* leaves its session with variables that are not modelled */
 	bool sets_last_insert_id; /* calls LAST_INSERT_ID(...) */
 	bool queries_own_table; /* ON DUPLICATE KEY UPDATE has a query of the table itself */
+	bool names_twice;     /* the same table in several places of FROM, or of its queries */
 	bool reads_by_query;  /* a write that reads rows by a query of its own */
 	bool filtered; /* has a WHERE, ON or HAVING */
 	bool nested;   /* a query of several query blocks */

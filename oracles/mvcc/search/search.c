@@ -1331,7 +1331,7 @@ static void accept_contradiction(struct mvcc *m)
 	m->search.accepted_count = 0;
 	do {
 		struct accepted *accepted = &m->search.accepted[m->search.accepted_count];
-		bool open = mismatch_is_open(m);
+		uint32_t open = mismatch_reason(m);
 		size_t notes;
 
 		CHECK(m->search.accepted_count < ARRAY_LEN(m->search.accepted));

@@ -106,7 +106,7 @@ struct search {
 	/* Statements whose answer is a contradiction and is taken as it is. */
 	struct accepted {
 		uint32_t stmt;
-		bool open;       /* whether it is one cannot be decided */
+		uint32_t open;   /* reason.h: why it cannot be decided whether it is one; REASON_NONE: it can */
 		bool unrecorded; /* a session that was not recorded may explain it */
 		bool conflict;   /* error 1020 did not come */
 	} accepted[ACCEPTED_MAX];
