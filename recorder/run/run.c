@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "db/query.h"
 #include "run/expect.h"
 #include "run/settings.h"
 
@@ -215,6 +216,14 @@ static void go_on_freely(struct run *r, uint32_t session, struct free_session *m
 	client_send(c, section->stmts[c->stmt].sql);
 }
 
+/* Versions are read beside the sessions, and none of them is served meanwhile: not for long behind an ALTER TABLE, which itself waits
+ * for a session that would have to go on. */
+static void bound_own_waits(struct engine *e, const char *sql)
+{
+	for (size_t i = 0; i < e->node_count; i++)
+		(void)!db_send(e->nodes[i].control, sql);
+}
+
 /* Each session sends its statements one after the other, all of them as often as `# rounds:` says. */
 static bool run_freely(struct run *r, const struct scenario_section *section)
 {
@@ -224,6 +233,7 @@ static bool run_freely(struct run *r, const struct scenario_section *section)
 
 	r->section = section;
 	e->free = true;
+	bound_own_waits(e, "set session lock_wait_timeout = 1");
 	for (uint32_t i = 0; i < r->scenario->session_count; i++)
 		sessions[i].next = next_of_session(section, 0, i);
 	for (;;) {
@@ -244,6 +254,7 @@ static bool run_freely(struct run *r, const struct scenario_section *section)
 			engine_abandon_all(e);
 		}
 	}
+	bound_own_waits(e, "set session lock_wait_timeout = default");
 	e->free = false;
 	mem_free(sessions);
 	return ok;

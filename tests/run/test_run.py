@@ -859,6 +859,22 @@ T2> commit;
     assert trace.table("final") == [(1, 11), (2, 12)], trace.table("final")
 
 
+def rounds_with_versions_behind_definitions():
+    # Versions of T1's rows are read beside it, behind an ALTER TABLE that waits for T2, whom nobody serves meanwhile.
+    _, out = run("""# rounds: 30
+[setup]
+create table t(a int primary key, b int); insert into t values (1,1),(2,2);
+[schedule]
+T1> update t set b=b+1 where a=1;
+T2> begin;
+T2> select * from t;
+T2> commit;
+T3> update t set b=b+1 where a=2;
+T4> alter table t comment 'x';
+""", "--instrument=select")
+    assert "180 statements" in out and "0 without an answer" in out, out
+
+
 TESTS = [anomaly(name) for name in ANOMALIES] + [a_circle_that_stands]
 if RELEASE == "mariadb-local":
     TESTS += [blocked_and_resumed, statements_go_on_after_errors, metadata_locks,
@@ -871,7 +887,7 @@ if RELEASE == "mariadb-local":
               procedures_and_types, the_servers_own_settings, many_sessions, summaries,
               case_files, options_of_the_server, a_bound_for_memory_is_not_the_servers,
               sessions_that_do_not_wait_for_each_other,
-              rounds_with_versions_do_not_wait_for_themselves]
+              rounds_with_versions_do_not_wait_for_themselves, rounds_with_versions_behind_definitions]
 
 
 def main():
