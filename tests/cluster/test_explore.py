@@ -57,7 +57,7 @@ class Folder:
 
     def left(self):
         """Folders of instances.  A supervisor whose starter was killed sees that for itself."""
-        until = time.monotonic() + 20
+        until = time.monotonic() + 60
         while True:
             names = [name for _, folders, _ in os.walk(self.path("run")) for name in folders if name.startswith("isorec-cluster")]
             if not names or time.monotonic() > until:
