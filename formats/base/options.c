@@ -255,8 +255,9 @@ static void make_tables(const struct option_def *table, struct getopt_tables *ou
 }
 
 #define MEMORY_HELP                                                                                \
-	"take about this much memory at most: isotrace and isorec replay put the rest into a temporary "   \
-	"file in the folder TMPDIR (or /var/tmp), other commands of isorec end with a message"
+	"isotrace and isorec replay: put large blocks into a temporary file in the folder TMPDIR (or "      \
+	"/var/tmp), so that about this much stays in memory, and more where it is needed often; other "     \
+	"commands of isorec: end with a message rather than take more"
 
 static const struct option_def *find_def(const struct option_def *table, int code)
 {
